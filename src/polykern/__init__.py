@@ -1,1 +1,63 @@
-"""Multiple kernel learning with a certificate."""
+"""Multiple kernel learning with a certificate: learn which kernels matter, and know how far the answer is from optimal.
+
+    from polykern import MKLClassifier, kernels
+
+    model = MKLClassifier(kernels=[("narrow", kernels.RBF(gamma=10.0)), ("wide", kernels.RBF(gamma=0.1))])
+    model.fit(X, y)
+    model.weights_, model.result_.gap
+
+Every name below is loaded on first use, so `import polykern` costs next to nothing and compiles nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polykern import bank, datasets, inspection, kernels, losses, problems, regularizers, solvers
+    from polykern.estimators import MKLClassifier, MKLOneClass, MKLRegressor
+    from polykern.problems.result import MKLResult, Status
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MKLClassifier",
+    "MKLOneClass",
+    "MKLRegressor",
+    "MKLResult",
+    "Status",
+    "__version__",
+    "bank",
+    "datasets",
+    "inspection",
+    "kernels",
+    "losses",
+    "problems",
+    "regularizers",
+    "solvers",
+]
+
+# Where each lazy name lives; a public name that is not here is a submodule.
+_HOMES = {
+    "MKLClassifier": "polykern.estimators",
+    "MKLOneClass": "polykern.estimators",
+    "MKLRegressor": "polykern.estimators",
+    "MKLResult": "polykern.problems.result",
+    "Status": "polykern.problems.result",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in __all__:
+        value = import_module(f"polykern.{name}")
+    else:
+        raise AttributeError(f"module 'polykern' has no attribute {name!r}; its public names are {', '.join(__all__)}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
