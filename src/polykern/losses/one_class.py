@@ -12,7 +12,8 @@ class OneClass(Loss):
     """Loss of an output below the threshold rho = -bias; about a share nu of the samples ends up below it.
 
     loss(f + bias) = max(0, -(f + bias)), and the problem adds the bias itself to the objective, so that
-    Omega - rho + 1/(nu n) sum max(0, rho - f) is minimised; conjugate(u) = 0 for -1 <= u <= 0, the dual variables sum to 1.
+    Omega - rho + 1/(nu n) sum max(0, rho - f) is minimised;
+    conjugate(u) = 0 for -1 <= u <= 0, and the dual variables sum to 1.
     The costs are 1/(nu n); there is no C.
 
     Parameters
