@@ -21,7 +21,7 @@ def best_intercept(loss: Loss, outputs: Array, y: Array, costs: Array) -> float:
 
 
 def _piecewise_linear(loss: Loss, outputs: Array, y: Array, costs: Array) -> float:
-    """Walk over the kinks in order; every kink of sample i raises the slope by C_i, the optimum is where it changes sign."""
+    """Walk over the kinks in order: one of sample i raises the slope by C_i, the optimum is where the sign changes."""
     kinks = loss.kinks(y) - outputs
     order = np.argsort(kinks, axis=None)
     places = kinks.ravel()[order]

@@ -72,7 +72,7 @@ class MachineProblem:
         return best_intercept(self.loss, outputs[paid], self.y[paid], self.costs[paid])
 
     def dual_point(self, outputs: Array, intercept: float) -> Array:
-        """-C loss'(outputs + intercept), made exactly feasible: for smooth losses the dual partner of a primal point."""
+        """-C loss'(outputs + intercept), made exactly feasible: the dual partner of a primal point."""
         return self.feasible(-self.costs * self.loss.derivative(outputs + intercept, self.y))
 
     def feasible(self, coef: Array) -> Array:
@@ -90,13 +90,15 @@ class MachineProblem:
 def project_on_sum(point: Array, lower: Array, upper: Array, total: float) -> Array:
     """Euclidean projection on {a : lower <= a <= upper, sum a = total}.
 
-    a_i = clip(point_i - shift) for the one shift whose sum is right. The sum is piecewise linear in the shift: bisection
-    finds the piece, the free coordinates of that piece give the shift in closed form.
+    a_i = clip(point_i - shift) for the one shift whose sum is right. The sum is piecewise linear in the shift:
+    bisection finds the piece, the free coordinates of that piece give the shift in closed form.
     """
-    if not lower.sum() <= total <= upper.sum():
+    least, most = float(lower.sum()), float(upper.sum())
+    slack = 1e-9 * max(abs(total), 1.0)  # one-class with nu = 1: the bounds sum to 1 but for rounding
+    if not least - slack <= total <= most + slack:
         raise ValueError(
-            f"No dual variables within their bounds sum to {total:g} (they can reach {lower.sum():g} to {upper.sum():g}): "
-            "with a bias there must be samples of positive weight on both sides (two classes)."
+            f"No dual variables within their bounds sum to {total:g} (they reach {least:g} to {most:g}): with a bias "
+            "there must be samples of positive weight on both sides (two classes)."
         )
     low, high = _shift_bracket(point, lower, upper, total)
     for _ in range(200):
