@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from numbers import Integral
+from threading import Lock
+from typing import TypeVar
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
@@ -21,34 +24,60 @@ def n_threads(n_jobs: int | None = None) -> int:
     Worker processes of joblib get their share through OMP_NUM_THREADS, which is honoured here.
     """
     if n_jobs is None:
-        limit = os.environ.get("OMP_NUM_THREADS", "")
+        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
         return min(cpu_count(), int(limit)) if limit.isdigit() and int(limit) > 0 else cpu_count()
+    if not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs is {n_jobs!r}, expected None or a whole number of threads (-1 for all cores).")
     if n_jobs == 0:
         raise ValueError("n_jobs is 0, expected None, a positive number of threads, or -1 for all cores.")
-    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
 
 @cache
 def _blas() -> ThreadpoolController:
+    # Finding the libraries costs milliseconds, setting their limit microseconds; NumPy's and SciPy's are loaded by now.
     return ThreadpoolController()
+
+
+# Who holds this has set the limit of BLAS threads, which is one per process.
+_limit_is_set = Lock()
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """BLAS held to one thread inside.
+
+    Of calls that overlap (threads of a grid search), only the first sets the limit, and the same thread lifts it: each
+    restoring what it found would leave the limit behind for good. The others run on under its limit.
+    """
+    if not _limit_is_set.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _blas().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _limit_is_set.release()
 
 
 def run_blocks(function: Callable[[Block], Result], blocks: Iterable[Block], n_jobs: int | None = None) -> list[Result]:
     """`[function(block) for block in blocks]` on several threads, results in order.
 
-    BLAS is held to one thread meanwhile: the blocks are the parallelism.
+    BLAS is held to one thread meanwhile: the blocks are the parallelism. The first exception of a block is raised, and
+    the blocks that have not begun by then are dropped.
     """
     work = list(blocks)
     threads = min(n_threads(n_jobs), len(work))
     if threads <= 1:
         return [function(block) for block in work]
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with _one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, work))
 
 
 def spans(total: int, size: int) -> list[slice]:
     """Consecutive slices of at most `size` that cover range(total)."""
-    return [slice(start, min(start + size, total)) for start in range(0, total, max(1, size))]
+    step = max(1, size)
+    return [slice(start, min(start + step, total)) for start in range(0, total, step)]
 
 
-__all__: list[Any] = ["n_threads", "run_blocks", "spans"]
+__all__ = ["n_threads", "run_blocks", "spans"]
