@@ -1,0 +1,92 @@
+"""What works with what, from declared facts: the table in the docs and the error messages are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from polykern.losses import Loss
+from polykern.regularizers import Regularizer
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What a solver needs of a problem.
+
+    `weight_norms` is the range (open or closed below) of the norm p of the weight set that the solver can handle.
+    """
+
+    least_weight_norm: float = 1.0
+    most_weight_norm: float = float("inf")
+    open_below: bool = False
+    smooth_loss: bool | None = None
+
+    def admits_norm(self, p: float) -> bool:
+        """The weight set |b|_p <= 1 is within reach."""
+        above = p > self.least_weight_norm if self.open_below else p >= self.least_weight_norm
+        return above and p <= self.most_weight_norm
+
+    def describe_norms(self) -> str:
+        """The range of p in words."""
+        if self.least_weight_norm == self.most_weight_norm:
+            return f"p = {self.least_weight_norm:g} (the simplex)"
+        sign = "<" if self.open_below else "<="
+        return f"{self.least_weight_norm:g} {sign} p <= {self.most_weight_norm:g}"
+
+
+class Declares(Protocol):
+    """Anything with declared requirements: a solver."""
+
+    requires: Requirements
+
+
+def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | None:
+    """None where `solver` handles this loss and regularizer, otherwise the sentence that says why not."""
+    name = type(solver).__name__
+    p = getattr(regularizer, "weight_norm", None)
+    if p is None:
+        return f"{name} does not handle {type(regularizer).__name__}."
+    if not solver.requires.admits_norm(p):
+        return f"{name} handles weight sets with {solver.requires.describe_norms()}; {regularizer!r} has p = {p:g}."
+    if solver.requires.smooth_loss is not None and solver.requires.smooth_loss != loss.smooth:
+        kind = "smooth" if solver.requires.smooth_loss else "piecewise linear"
+        return f"{name} handles {kind} losses only; {type(loss).__name__} is not."
+    return None
+
+
+def supports(solver: Declares, loss: Loss, regularizer: Regularizer) -> bool:
+    """The solver handles this pair."""
+    return why_not(solver, loss, regularizer) is None
+
+
+def require_supported(
+    solver: Declares, loss: Loss, regularizer: Regularizer, alternatives: tuple[Declares, ...] = ()
+) -> None:
+    """Raise with the reason and the way out where `solver` does not handle this pair."""
+    reason = why_not(solver, loss, regularizer)
+    if reason is None:
+        return
+    able = [type(other).__name__ for other in alternatives if supports(other, loss, regularizer)]
+    way_out = f" Use solver='auto' or one of: {', '.join(able)}." if able else " Use solver='auto'."
+    raise ValueError(reason + way_out)
+
+
+def support_table(
+    solvers: tuple[Declares, ...], losses: tuple[Loss, ...], regularizers: tuple[tuple[str, Regularizer], ...]
+) -> str:
+    """Markdown table: one row per solver, one column per weight set, the losses in the cells."""
+    header = ["solver", *(label for label, _ in regularizers)]
+    rows = [header, ["---"] * len(header)]
+    for solver in solvers:
+        cells = [_cell([loss for loss in losses if supports(solver, loss, reg)], losses) for _, reg in regularizers]
+        rows.append([f"`{type(solver).__name__}`", *cells])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _cell(able: list[Loss], losses: tuple[Loss, ...]) -> str:
+    if len(able) == len(losses):
+        return "all losses"
+    return ", ".join(type(loss).__name__ for loss in able) or "-"
+
+
+__all__ = ["Requirements", "require_supported", "support_table", "supports", "why_not"]

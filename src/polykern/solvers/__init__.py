@@ -1,0 +1,9 @@
+"""Solvers: one algorithm of one paper per file; all of them reach the same optimum, with a certificate."""
+
+from polykern.solvers.auto import as_solver, choose_solver
+from polykern.solvers.base import Solver
+from polykern.solvers.lp_analytic import LpAnalytic
+from polykern.solvers.silp import SILP
+from polykern.solvers.simple_mkl import SimpleMKL
+
+__all__ = ["SILP", "LpAnalytic", "SimpleMKL", "Solver", "as_solver", "choose_solver"]

@@ -1,0 +1,99 @@
+"""The loop that every solver shares: tolerance, limits, callbacks, progress, Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from polykern.problems.mkl import MKLProblem
+from polykern.problems.result import MKLResult, Status
+from polykern.problems.support import Requirements, require_supported
+from polykern.solvers.progress import ProgressLines
+from polykern.solvers.run import Callback, Evaluation, Run
+
+Array = NDArray[np.float64]
+
+
+class Solver(BaseEstimator):
+    """An algorithm: where it starts and what one step does. It never changes the optimum, only the way to it.
+
+    A subclass declares what it `requires` and writes `init` and `step`; both call `run.evaluate(weights)`, which keeps the best
+    bounds by itself, so that nothing is lost however a solve ends.
+    """
+
+    requires: ClassVar[Requirements] = Requirements()
+
+    def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> Any:
+        """The state before the first step."""
+        raise NotImplementedError
+
+    def step(self, problem: MKLProblem, run: Run, state: Any) -> Any:
+        """The state after one iteration."""
+        raise NotImplementedError
+
+    def solve(
+        self,
+        problem: MKLProblem,
+        *,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 0,
+        start: MKLResult | None = None,
+    ) -> MKLResult:
+        """Minimise until the certified relative gap is within `tol`.
+
+        Parameters
+        ----------
+        callbacks : callables (record, weights) -> bool or None
+            Called after every iteration with its `Record` and the best weights so far; True stops.
+        start : MKLResult, optional
+            Go on from the weights of an earlier result.
+        """
+        require_supported(self, problem.loss, problem.regularizer, _alternatives())
+        shown = [ProgressLines()] if verbose else []
+        run = Run(problem, tol=tol, max_iter=max_iter, time_limit=time_limit, callbacks=[*shown, *callbacks])
+        return run.result(self._loop(problem, run, start), type(self).__name__)
+
+    def _loop(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> Status:
+        """Step until a status ends it; Ctrl-C ends it with what is there, unless nothing is."""
+        try:
+            state = self.init(problem, run, start)
+            while True:
+                state = self.step(problem, run, state)
+                status = run.after_step()
+                if status is not None:
+                    return status
+        except KeyboardInterrupt:
+            if run.best is None:
+                raise
+            return Status.INTERRUPTED
+
+
+def first_evaluation(problem: MKLProblem, run: Run, start: MKLResult | None) -> Evaluation:
+    """The machine at the uniform weights, or at those of an earlier result."""
+    if start is None:
+        return run.evaluate(problem.regularizer.start(problem.bank.n_kernels))
+    expected = (problem.bank.n_kernels,)
+    if start.weights.shape != expected:
+        raise ValueError(f"start has weights of shape {start.weights.shape}, expected {expected} for these kernels.")
+    return run.evaluate(problem.regularizer.project(start.weights), near=_as_evaluation(problem, start))
+
+
+def _as_evaluation(problem: MKLProblem, start: MKLResult) -> Evaluation | None:
+    """The earlier result's coefficients as a place to start from, where the samples are the same."""
+    if start.coef.shape != problem.targets.shape:
+        return None
+    nothing = np.zeros(problem.bank.n_kernels)
+    return Evaluation(start.weights, start.coef, start.intercept, start.coef, nothing, 0.0, np.inf, -np.inf)
+
+
+def _alternatives() -> tuple[Solver, ...]:
+    from polykern.solvers.auto import ALL
+
+    return tuple(solver() for solver in ALL)

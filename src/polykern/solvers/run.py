@@ -1,0 +1,240 @@
+"""One solve as it goes: clock, limits, the best bounds so far and how they were reached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polykern.machines import CombinedMatrix, machine_for
+from polykern.problems.machine import relative_gap
+from polykern.problems.mkl import MKLProblem, Point
+from polykern.problems.result import MKLResult, Record, Status
+
+Array = NDArray[np.float64]
+Callback = Callable[[Record, Array], bool | None]
+
+# The inner machine is solved this much finer than the gap that is left, within these limits.
+INNER_SHARE = 0.1
+COARSEST_INNER_TOL = 1e-2
+# Iterations without any progress of the certified gap after which a solve is called stalled.
+PATIENCE = 50
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The machine solved at one weight vector: value, gradient and a cut of F(b) = max_a -conj(a) - 1/2 b . S(a).
+
+    `lower` = -conj - 1/2 b . S is the machine's dual value (F is at least that), `upper` its primal value; the gradient of F
+    is -1/2 forms.
+    """
+
+    weights: Array
+    coef: Array
+    intercept: Array
+    outputs: Array
+    forms: Array
+    conjugate: float
+    primal: float
+    dual: float
+
+    @property
+    def lower(self) -> float:
+        """F(b) is at least this."""
+        return -self.conjugate - 0.5 * float(self.weights @ self.forms)
+
+    @property
+    def gradient(self) -> Array:
+        """Gradient of F at the weights."""
+        return -0.5 * self.forms
+
+    @property
+    def point(self) -> Point:
+        """The primal point."""
+        return Point(self.coef, self.weights, self.intercept)
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A lower bound that a solver knows cheaply, and how to make the dual point that proves it."""
+
+    value: float
+    make_coef: Callable[[], Array]
+
+
+class Run:
+    """Everything about one solve that is not the algorithm."""
+
+    def __init__(
+        self,
+        problem: MKLProblem,
+        *,
+        tol: float,
+        max_iter: int,
+        time_limit: float | None,
+        callbacks: Sequence[Callback],
+    ) -> None:
+        self.problem = problem
+        self.tol = tol
+        self.max_iter = max_iter
+        self.callbacks = callbacks
+        self.started = time.perf_counter()
+        self.deadline = None if time_limit is None else self.started + time_limit
+        self.history: list[Record] = []
+        self.best: Evaluation | None = None
+        self.bound = -np.inf
+        self.bound_coef: Array | None = None
+        self.hint: Hint | None = None
+        self._machine = machine_for(problem.loss)
+        self._counts_before = problem.bank.counts.snapshot()
+
+    # -- the oracle -----------------------------------------------------------------------------------------------------
+
+    def evaluate(self, weights: Array, near: Evaluation | None = None, tol: float | None = None) -> Evaluation:
+        """Solve the machine at `weights`, starting from the solution at nearby ones."""
+        matrix = CombinedMatrix(self.problem.bank, weights)
+        tol = self.inner_tol if tol is None else tol
+        solutions = [
+            self._machine.solve(
+                matrix,
+                column,
+                coef=None if near is None else near.coef[:, t],
+                intercept=0.0 if near is None else float(near.intercept[t]),
+                tol=tol,
+                deadline=self.deadline,
+            )
+            for t, column in enumerate(self.problem.columns())
+        ]
+        coef = np.column_stack([s.coef for s in solutions])
+        outputs = np.column_stack([s.outputs for s in solutions])
+        intercept = np.array([s.intercept for s in solutions])
+        evaluation = self._bounds_at(weights, coef, outputs, intercept)
+        self._offer(evaluation)
+        return evaluation
+
+    def _bounds_at(self, weights: Array, coef: Array, outputs: Array, intercept: Array) -> Evaluation:
+        forms = self.problem.forms(coef)
+        primal = self.problem.primal(Point(coef, weights, intercept), outputs=outputs, forms=forms)
+        conjugate = self.problem.conjugate_sum(coef)
+        dual = -conjugate - self.problem.regularizer.conjugate(np.sqrt(np.maximum(forms, 0.0)))
+        return Evaluation(weights, coef, intercept, outputs, forms, conjugate, primal, dual)
+
+    @property
+    def inner_tol(self) -> float:
+        """How finely machines are to be solved now: finer than the gap that is left."""
+        left = min(self.gap, COARSEST_INNER_TOL / INNER_SHARE)
+        return INNER_SHARE * max(left, self.tol)
+
+    # -- bounds ---------------------------------------------------------------------------------------------------------
+
+    def _offer(self, evaluation: Evaluation) -> None:
+        if not np.isfinite(evaluation.primal):
+            raise FloatingPointError(
+                "The objective is not finite: check the kernels for huge values (normalize='mean-diagonal' scales them) "
+                "and C for its order of magnitude."
+            )
+        if self.best is None or evaluation.primal < self.best.primal:
+            self.best = evaluation
+        self._offer_dual(evaluation.coef, evaluation.dual)
+
+    def _offer_dual(self, coef: Array, value: float) -> None:
+        if value > self.bound:
+            self.bound, self.bound_coef = value, coef
+
+    def suggest(self, value: float, make_coef: Callable[[], Array]) -> None:
+        """Note a lower bound that `make_coef()` would prove; it counts once it is proved."""
+        if self.hint is None or value > self.hint.value:
+            self.hint = Hint(value, make_coef)
+
+    def prove_hint(self) -> None:
+        """Evaluate the dual at the suggested point, one pass over the kernels, if it promises more than is proved."""
+        if self.hint is not None and self.hint.value > self.bound:
+            coef = self.problem.feasible(self.hint.make_coef())
+            self._offer_dual(coef, self.problem.dual(coef))
+        self.hint = None
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between the best proved bounds."""
+        return np.inf if self.best is None else relative_gap(self.best.primal, self.bound)
+
+    @property
+    def hoped_gap(self) -> float:
+        """The gap if the suggested bound holds."""
+        bound = self.bound if self.hint is None else max(self.bound, self.hint.value)
+        return np.inf if self.best is None else relative_gap(self.best.primal, bound)
+
+    # -- after each step ------------------------------------------------------------------------------------------------
+
+    def after_step(self) -> Status | None:
+        """Record the iteration; the status that ends the solve, or None to go on."""
+        if self.hoped_gap <= self.tol < self.gap:
+            self.prove_hint()
+        record = self._record()
+        self.history.append(record)
+        best = self._require_best()
+        wants_stop = [bool(callback(record, best.weights)) for callback in self.callbacks]
+        if self.gap <= self.tol:
+            return Status.CONVERGED
+        if any(wants_stop):
+            return Status.STOPPED
+        if self.deadline is not None and time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        if len(self.history) >= self.max_iter:
+            return Status.MAX_ITER
+        return Status.STALLED if self._stalled() else None
+
+    def _record(self) -> Record:
+        best = self._require_best()
+        gap = self.hoped_gap
+        return Record(
+            iteration=len(self.history) + 1,
+            primal=best.primal,
+            dual=best.primal - gap * abs(best.primal),
+            gap=gap,
+            n_active=int(np.count_nonzero(best.weights)),
+            seconds=self.seconds,
+            n_kernel_products=self.problem.bank.counts.since(self._counts_before).n_kernel_products,
+        )
+
+    def _stalled(self) -> bool:
+        if len(self.history) <= PATIENCE:
+            return False
+        return self.history[-1].gap >= self.history[-1 - PATIENCE].gap * (1.0 - 1e-9)
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return time.perf_counter() - self.started
+
+    def _require_best(self) -> Evaluation:
+        if self.best is None:
+            raise RuntimeError("a solver's step must evaluate at least one weight vector")
+        return self.best
+
+    def result(self, status: Status, solver: str) -> MKLResult:
+        """The best primal point and the best proved bound."""
+        self.prove_hint()
+        best = self._require_best()
+        spent = self.problem.bank.counts.since(self._counts_before)
+        if self.gap <= self.tol:
+            status = Status.CONVERGED
+        return MKLResult(
+            coef=best.coef,
+            weights=best.weights,
+            intercept=best.intercept,
+            primal=best.primal,
+            dual=self.bound,
+            gap=self.gap,
+            dual_coef=best.coef if self.bound_coef is None else self.bound_coef,
+            status=status,
+            n_iter=len(self.history),
+            n_kernel_products=spent.n_kernel_products,
+            bytes_moved=spent.bytes_moved,
+            seconds=self.seconds,
+            solver=solver,
+            history=tuple(self.history),
+        )
