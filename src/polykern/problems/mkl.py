@@ -72,7 +72,7 @@ class MKLProblem:
         """Every output with the weights fixed."""
         return [self.column(output) for output in range(self.n_outputs)]
 
-    # -- the two objectives ---------------------------------------------------------------------------------------------
+    # -- the two objectives ----------------------------------------------------------------------------------
 
     def primal(self, point: Point, *, outputs: Array | None = None, forms: Array | None = None) -> float:
         """Omega(|f_k|) + the losses: an upper bound of the optimum. |f_k|^2 = b_k^2 S_k."""
@@ -96,7 +96,7 @@ class MKLProblem:
         dual = self.dual(self.feasible(point.coef if dual_coef is None else dual_coef))
         return Certificate(primal, dual, relative_gap(primal, dual))
 
-    # -- what they are made of ------------------------------------------------------------------------------------------
+    # -- what they are made of -------------------------------------------------------------------------------
 
     def forms(self, coef: Array) -> Array:
         """S_k = trace(a' K_k a) for every kernel."""
@@ -114,7 +114,7 @@ class MKLProblem:
         """(T,) biases that minimise the losses."""
         return np.array([c.best_intercept(outputs[:, t]) for t, c in enumerate(self.columns())])
 
-    # -- optimality, condition by condition -----------------------------------------------------------------------------
+    # -- optimality, condition by condition ------------------------------------------------------------------
 
     def kkt(self, point: Point) -> dict[str, float]:
         """Residuals of the optimality conditions, all >= 0, relative to the primal value; all 0 exactly at an optimum.

@@ -80,7 +80,8 @@ class MKLResult:
         kept = int(np.count_nonzero(np.any(np.atleast_2d(self.weights) > 0, axis=0)))
         return (
             f"MKLResult({self.status.name}, gap={self.gap:.2g}, primal={self.primal:.6g}, "
-            f"{kept} of {self.weights.shape[-1]} kernels, {self.n_iter} iterations, {self.seconds:.3g} s, {self.solver})"
+            f"{kept} of {self.weights.shape[-1]} kernels, {self.n_iter} iterations, {self.seconds:.3g} s, "
+            f"{self.solver})"
         )
 
 

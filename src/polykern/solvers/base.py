@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 class Solver(BaseEstimator):
     """An algorithm: where it starts and what one step does. It never changes the optimum, only the way to it.
 
-    A subclass declares what it `requires` and writes `init` and `step`; both call `run.evaluate(weights)`, which keeps the best
-    bounds by itself, so that nothing is lost however a solve ends.
+    A subclass declares what it `requires` and writes `init` and `step`; both call `run.evaluate(weights)`, which
+    keeps the best bounds by itself, so that nothing is lost however a solve ends.
     """
 
     requires: ClassVar[Requirements] = Requirements()

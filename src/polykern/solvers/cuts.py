@@ -1,9 +1,9 @@
 """The cutting-plane model of F(b) = max_a -conj(a) - 1/2 b . S(a) on the simplex, as a linear program.
 
-Every dual-feasible a gives a plane below F. The lowest point of the model is the next place to look (SILP), its value is a
-lower bound of the optimum, and its multipliers mix the visited a into one dual point that proves at least that bound: S and
-conj are convex, so  dual(sum_t mu_t a_t) >= sum_t mu_t (-conj_t) - 1/2 max_k sum_t mu_t S_tk. This is what keeps the
-certificate from stalling where the solution a of the machine is not unique.
+Every dual-feasible a gives a plane below F. The lowest point of the model is the next place to look (SILP), its value
+is a lower bound of the optimum, and its multipliers mix the visited a into one dual point that proves at least that:
+S and conj are convex, so  dual(sum_t mu_t a_t) >= sum_t mu_t (-conj_t) - 1/2 max_k sum_t mu_t S_tk. This is what keeps
+the certificate from stalling where the solution a of the machine is not unique.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Model:
 class CuttingPlanes:
     """min_{b in simplex, theta} theta  subject to  theta >= -conj_t - 1/2 b . S_t  for every visited a_t.
 
-    One HiGHS model is kept: adding a row leaves the last basis dual feasible, so that each solve takes a few dual simplex
-    steps from the one before. Everything is divided by the size of the first objective, to give the LP numbers near one.
+    One HiGHS model is kept: adding a row leaves the last basis dual feasible, so that each solve takes a few dual
+    simplex steps from the one before. All is divided by the size of the first objective, for numbers near one.
     """
 
     def __init__(self, n_kernels: int, scale: float) -> None:

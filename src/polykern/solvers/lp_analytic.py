@@ -7,7 +7,7 @@ Step      solve the machine at b; b_k = t_k^{2/(p+1)} / (sum_j t_j^r)^{1/p}, the
 Stop      the certified gap. p = inf is the plain sum: one machine.
 Output    weights and coefficients of the best machine.
 
-Kloft, Brefeld, Sonnenburg, Zien: lp-norm multiple kernel learning, JMLR 12, 2011, Algorithm 1 (block coordinate descent).
+Kloft, Brefeld, Sonnenburg, Zien: lp-norm multiple kernel learning, JMLR 12, 2011, Algorithm 1.
 """
 
 from __future__ import annotations

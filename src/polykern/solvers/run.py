@@ -28,8 +28,7 @@ PATIENCE = 50
 class Evaluation:
     """The machine solved at one weight vector: value, gradient and a cut of F(b) = max_a -conj(a) - 1/2 b . S(a).
 
-    `lower` = -conj - 1/2 b . S is the machine's dual value (F is at least that), `upper` its primal value; the gradient of F
-    is -1/2 forms.
+    F is at least `lower` = -conj - 1/2 b . S, the machine's dual value; the gradient of F is -1/2 S.
     """
 
     weights: Array
@@ -89,9 +88,9 @@ class Run:
         self.bound_coef: Array | None = None
         self.hint: Hint | None = None
         self._machine = machine_for(problem.loss)
-        self._counts_before = problem.bank.counts.snapshot()
+        self._spent_before = self._spent_in_all()
 
-    # -- the oracle -----------------------------------------------------------------------------------------------------
+    # -- the oracle ------------------------------------------------------------------------------------------
 
     def evaluate(self, weights: Array, near: Evaluation | None = None, tol: float | None = None) -> Evaluation:
         """Solve the machine at `weights`, starting from the solution at nearby ones."""
@@ -128,13 +127,13 @@ class Run:
         left = min(self.gap, COARSEST_INNER_TOL / INNER_SHARE)
         return INNER_SHARE * max(left, self.tol)
 
-    # -- bounds ---------------------------------------------------------------------------------------------------------
+    # -- bounds ----------------------------------------------------------------------------------------------
 
     def _offer(self, evaluation: Evaluation) -> None:
         if not np.isfinite(evaluation.primal):
             raise FloatingPointError(
-                "The objective is not finite: check the kernels for huge values (normalize='mean-diagonal' scales them) "
-                "and C for its order of magnitude."
+                "The objective is not finite: check the kernels for huge values (normalize='mean-diagonal' scales "
+                "them) and C for its order of magnitude."
             )
         if self.best is None or evaluation.primal < self.best.primal:
             self.best = evaluation
@@ -167,7 +166,7 @@ class Run:
         bound = self.bound if self.hint is None else max(self.bound, self.hint.value)
         return np.inf if self.best is None else relative_gap(self.best.primal, bound)
 
-    # -- after each step ------------------------------------------------------------------------------------------------
+    # -- after each step -------------------------------------------------------------------------------------
 
     def after_step(self) -> Status | None:
         """Record the iteration; the status that ends the solve, or None to go on."""
@@ -197,7 +196,7 @@ class Run:
             gap=gap,
             n_active=int(np.count_nonzero(best.weights)),
             seconds=self.seconds,
-            n_kernel_products=self.problem.bank.counts.since(self._counts_before).n_kernel_products,
+            n_kernel_products=self.spent()[0],
         )
 
     def _stalled(self) -> bool:
@@ -210,6 +209,15 @@ class Run:
         """Time since the start."""
         return time.perf_counter() - self.started
 
+    def spent(self) -> tuple[int, int]:
+        """Kernel-vector products and bytes moved since the start."""
+        products, moved = self._spent_in_all()
+        return products - self._spent_before[0], moved - self._spent_before[1]
+
+    def _spent_in_all(self) -> tuple[int, int]:
+        counts = self.problem.bank.counts
+        return counts.n_kernel_products, counts.bytes_moved
+
     def _require_best(self) -> Evaluation:
         if self.best is None:
             raise RuntimeError("a solver's step must evaluate at least one weight vector")
@@ -219,7 +227,7 @@ class Run:
         """The best primal point and the best proved bound."""
         self.prove_hint()
         best = self._require_best()
-        spent = self.problem.bank.counts.since(self._counts_before)
+        n_kernel_products, bytes_moved = self.spent()
         if self.gap <= self.tol:
             status = Status.CONVERGED
         return MKLResult(
@@ -232,8 +240,8 @@ class Run:
             dual_coef=best.coef if self.bound_coef is None else self.bound_coef,
             status=status,
             n_iter=len(self.history),
-            n_kernel_products=spent.n_kernel_products,
-            bytes_moved=spent.bytes_moved,
+            n_kernel_products=n_kernel_products,
+            bytes_moved=bytes_moved,
             seconds=self.seconds,
             solver=solver,
             history=tuple(self.history),

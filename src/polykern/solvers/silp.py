@@ -1,11 +1,11 @@
 """SILP: multiple kernel learning as a semi-infinite linear program.
 
 Problem   min_{b in simplex} F(b),  F(b) = max_{a in A} -conj(a) - 1/2 sum_k b_k S_k(a),  S_k(a) = a' K_k a.
-Symbols   b kernel weights; a dual variables of the machine (minus the paper's alpha); theta the value of the linear program.
+Symbols   b kernel weights; a dual variables of the machine (minus the paper's alpha); theta the program's value.
 Given     a machine for fixed weights, any loss; the simplex.
-Step      solve the machine at b, add the plane of its a to the linear program, take the program's minimum as the next b.
-Stop      the certified gap between the best machine and the program's bound. (The paper's own test, |1 - S_t / theta_t|,
-          compares the newest machine with the last program and is no bound; it is not used.)
+Step      solve the machine at b, add the plane of its a to the linear program, whose minimum is the next b.
+Stop      the certified gap between the best machine and the program's bound. (The paper's own test, |1 - S_t / theta_t|
+          compares the newest machine with the last program: no bound, and not used.)
 Output    weights and coefficients of the best machine, the mixed dual point of the last program.
 
 Sonnenburg, Raetsch, Schaefer, Schoelkopf: Large Scale Multiple Kernel Learning, JMLR 7, 2006, Algorithm 1.

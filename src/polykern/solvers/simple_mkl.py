@@ -3,9 +3,9 @@
 Problem   min_{b in simplex} F(b); F is differentiable where the machine's solution is unique, dF/db_k = -1/2 S_k.
 Symbols   b kernel weights; D the reduced gradient direction; mu the largest weight, which balances the others' changes.
 Given     a machine for fixed weights, any loss; the simplex.
-Step      go along D to the border as long as F falls (each stop at the border drops one kernel and re-aims D), then search the
-          last segment for the minimum. The slope of F along D is free with every machine, -1/2 S . D, so the search follows
-          the slope's zero instead of comparing values.
+Step      go along D to the border as long as F falls (each stop at the border drops one kernel and re-aims D), then
+          search the last segment for the minimum. The slope of F along D is free with every machine, -1/2 S . D, so the
+          search follows the slope's zero instead of comparing values.
 Stop      the certified gap; the lower bound mixes all visited dual points (see `cuts.py`).
 Output    weights and coefficients of the best machine.
 
