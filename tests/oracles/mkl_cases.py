@@ -1,0 +1,59 @@
+"""Small problems for contract tests: every loss, every regularizer, random kernels of high and low rank."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polykern import losses, regularizers
+
+LOSSES = {
+    "hinge": losses.Hinge(),
+    "squared_hinge": losses.SquaredHinge(),
+    "smooth_hinge": losses.SmoothHinge(sigma=5.0),
+    "logistic": losses.Logistic(),
+    "squared": losses.Squared(),
+    "epsilon_insensitive": losses.EpsilonInsensitive(epsilon=0.2),
+    "one_class": losses.OneClass(nu=0.3),
+}
+PARAMETERS = {"smooth_hinge": {"sigma": 5.0}, "epsilon_insensitive": {"epsilon": 0.2}}
+REGULARIZERS = {
+    "simplex": regularizers.Simplex(),
+    "p=1.05": regularizers.LpBall(p=1.05),
+    "p=1.5": regularizers.LpBall(p=1.5),
+    "p=2": regularizers.LpBall(p=2.0),
+    "p=5": regularizers.LpBall(p=5.0),
+    "p=inf": regularizers.LpBall(p=np.inf),
+    "group 1.2": regularizers.GroupNorm(p=1.2),
+}
+
+
+def random_kernels(n, n_kernels, seed, rank=None):
+    """Positive semidefinite matrices of trace n; low rank where `rank` says so."""
+    rng = np.random.default_rng(seed)
+    kernels = []
+    for k in range(n_kernels):
+        columns = rank or (n if k % 2 else 2)
+        features = rng.normal(size=(n, columns))
+        K = features @ features.T
+        kernels.append(K * (n / np.trace(K)))
+    return kernels
+
+
+def targets_for(loss, n, seed, n_outputs=1):
+    """(n, T) targets of the kind the loss takes, both signs present in every column."""
+    rng = np.random.default_rng(seed + 1)
+    if loss.targets == "none":
+        return np.zeros((n, n_outputs))
+    values = rng.normal(size=(n, n_outputs))
+    if loss.targets == "signs":
+        values = np.where(values > 0, 1.0, -1.0)
+        values[0], values[1] = 1.0, -1.0
+    return values
+
+
+def costs_for(loss, shape, seed, C=2.0):
+    """Positive costs, different for every sample; one-class costs add up to 1/nu."""
+    costs = C * np.random.default_rng(seed + 2).uniform(0.5, 1.5, size=shape)
+    if loss.targets == "none":
+        costs = costs / costs.sum(axis=0) / loss.nu
+    return costs

@@ -1,0 +1,55 @@
+"""Multiple kernel learning written down directly for cvxpy: slow, obvious, independent of the library."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+
+
+def factor(K):
+    """L with L L' = K, for any positive semidefinite K."""
+    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    kept = values > 1e-12 * max(values.max(), 1e-300)
+    return vectors[:, kept] * np.sqrt(values[kept])
+
+
+def loss_expression(name, f, y, *, sigma=10.0, epsilon=0.1):
+    """The elementwise loss as a cvxpy expression."""
+    margins = cp.multiply(y, f)
+    return {
+        "hinge": lambda: cp.pos(1 - margins),
+        "squared_hinge": lambda: cp.square(cp.pos(1 - margins)),
+        "smooth_hinge": lambda: cp.logistic(sigma * (1 - margins)) / sigma,
+        "logistic": lambda: cp.logistic(-margins),
+        "squared": lambda: cp.square(f - y),
+        "epsilon_insensitive": lambda: cp.pos(cp.abs(f - y) - epsilon),
+        "one_class": lambda: cp.pos(-f),
+    }[name]()
+
+
+def omega(t, r):
+    """1/2 |t|_r^2 of a vector of non-negative expressions."""
+    if r == 1:
+        return 0.5 * cp.square(cp.sum(t))
+    if r == 2:
+        return 0.5 * cp.sum_squares(t)
+    return 0.5 * cp.square(cp.pnorm(t, r, approx=False))
+
+
+def solve_mkl(kernels, Y, costs, loss, r, *, intercept=True, **parameters):
+    """Optimal value of min 1/2 | |f_k| |_r^2 + sum C loss(f + bias, y), outputs as columns of Y sharing the norms."""
+    Y, costs = np.atleast_2d(Y.T).T, np.atleast_2d(costs.T).T
+    factors = [factor(K) for K in kernels]
+    W = [cp.Variable((L.shape[1], Y.shape[1])) for L in factors]
+    t = cp.Variable(len(kernels), nonneg=True)
+    bias = cp.Variable(Y.shape[1])
+    total = 0
+    for c in range(Y.shape[1]):
+        f = sum(L @ w[:, c] for L, w in zip(factors, W, strict=True)) + (bias[c] if intercept else 0)
+        total += costs[:, c] @ loss_expression(loss, f, Y[:, c], **parameters)
+    if loss == "one_class":
+        total += cp.sum(bias)
+    constraints = [cp.norm(w, "fro") <= t[k] for k, w in enumerate(W)]
+    problem = cp.Problem(cp.Minimize(omega(t, r) + total), constraints)
+    tight = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    return problem.solve(solver=cp.CLARABEL, **tight)
