@@ -1,0 +1,9 @@
+"""Machines: solvers for fixed kernel weights, one combined kernel at a time."""
+
+from __future__ import annotations
+
+from polykern.machines.base import Machine, MachineSolution
+from polykern.machines.matrix import CombinedMatrix
+from polykern.machines.smo import SMO
+
+__all__ = ["SMO", "CombinedMatrix", "Machine", "MachineSolution"]
