@@ -1,0 +1,121 @@
+"""Two pictures of a fitted model: the weights of its kernels, and its certified gap against time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polykern.inspection._matplotlib import COLOURS, INK, MUTED, RULE, new_axes, quiet_frame
+from polykern.inspection._subject import Subject, as_subject
+from polykern.problems.result import MKLResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LONGEST_NAME = 34
+# A gap can be exactly 0, and a logarithmic axis has no place for that.
+SMALLEST_GAP = 1e-16
+
+
+def plot_weights(
+    model_or_result: Any, ax: Axes | None = None, top: int = 30, *, names: Sequence[str] | None = None
+) -> Axes:
+    """Horizontal bars of the kernel weights, heaviest on top; returns the axes.
+
+    At most `top` kernels are drawn, and a line below says how many are left out and what they weigh together. Where
+    every class has its own weights the bars are their means, and a dot marks each class.
+    """
+    if top < 1:
+        raise ValueError(f"top is {top!r}, expected the number of kernels to draw, at least 1.")
+    subject = as_subject(model_or_result, names)
+    drawn = subject.heaviest(top)
+    axes = ax if ax is not None else new_axes(5.2, weights_height(len(drawn)))
+    _bars(axes, subject, drawn)
+    _class_dots(axes, np.atleast_2d(subject.result.weights)[:, drawn])
+    axes.set_xlabel(_weights_label(subject.mean_weights, drawn))
+    return axes
+
+
+def plot_gap(model_or_result: Any, ax: Axes | None = None, *, tol: float | None = None) -> Axes:
+    """The certified relative gap against seconds, logarithmic; returns the axes.
+
+    One line per run of the solver: one, or one per class where every class has its own weights. `tol` draws the
+    tolerance that the solver was asked for; a fitted model brings its own.
+    """
+    subject = as_subject(model_or_result)
+    if not any(solve.history for solve in subject.solves):
+        raise ValueError("The result has an empty history, so there is no gap to plot against time.")
+    tol = getattr(model_or_result, "tol", None) if tol is None else tol
+    axes = ax if ax is not None else new_axes(5.2, 3.4)
+    for position, solve in enumerate(subject.solves):
+        label = solve.solver if len(subject.solves) == 1 else f"{solve.solver}, output {position}"
+        draw_gap(axes, solve, label, COLOURS[position % len(COLOURS)])
+    finish_gap(axes, tol)
+    return axes
+
+
+def weights_height(n_bars: int) -> float:
+    """Inches of height for `n_bars` bars and the axis below."""
+    return 0.85 + 0.27 * n_bars
+
+
+def draw_gap(axes: Axes, solve: MKLResult, label: str, colour: str) -> None:
+    """One run of a solver as a line, its last point marked."""
+    if not solve.history:
+        return
+    seconds = np.array([record.seconds for record in solve.history])
+    gaps = np.maximum([record.gap for record in solve.history], SMALLEST_GAP)
+    finite = np.isfinite(gaps)
+    axes.plot(seconds[finite], gaps[finite], color=colour, linewidth=1.8, label=label, solid_joinstyle="round")
+    axes.plot(seconds[finite][-1:], gaps[finite][-1:], "o", color=colour, markersize=5)
+
+
+def finish_gap(axes: Axes, tol: float | None) -> None:
+    """Scales, labels, legend and the line of the tolerance."""
+    axes.set_yscale("log")
+    axes.set_xlim(left=0.0)
+    axes.set(xlabel="seconds", ylabel="certified relative gap")
+    quiet_frame(axes, grid="y")
+    if tol is not None:
+        axes.axhline(tol, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)))
+        place = axes.get_yaxis_transform()
+        axes.text(1.0, tol, f"tol = {tol:g}", color=MUTED, size=9, ha="right", va="bottom", transform=place)
+    axes.legend(frameon=False, fontsize=10, labelcolor=INK)
+
+
+def _bars(axes: Axes, subject: Subject, drawn: NDArray[np.intp]) -> None:
+    weights, rows = subject.mean_weights[drawn], np.arange(len(drawn))
+    largest = max(float(weights.max(initial=0.0)), np.finfo(float).tiny)
+    axes.barh(rows, weights, height=0.68, color=[COLOURS[0] if weight > 0 else RULE for weight in weights])
+    axes.set_yticks(rows, [_short(subject.names[k]) for k in drawn])
+    axes.set_xlim(0.0, 1.16 * largest)
+    axes.set_ylim(len(drawn) - 0.4, -0.6)
+    quiet_frame(axes, grid="x")
+    for label in axes.get_yticklabels():
+        label.set_color(INK)
+    for row, weight in zip(rows, weights, strict=True):
+        text = f"{weight:.3g}" if weight > 0 else "0"
+        axes.text(weight + 0.015 * largest, row, text, va="center", size=9, color=INK if weight > 0 else MUTED)
+
+
+def _class_dots(axes: Axes, weights: NDArray[np.float64]) -> None:
+    if len(weights) == 1:
+        return
+    rows = np.broadcast_to(np.arange(weights.shape[1]), weights.shape)
+    axes.plot(weights.ravel(), rows.ravel(), "o", color=COLOURS[1], markersize=3.5, alpha=0.8)
+    axes.set_xlim(0.0, 1.16 * max(float(weights.max()), np.finfo(float).tiny))
+
+
+def _weights_label(weights: NDArray[np.float64], drawn: NDArray[np.intp]) -> str:
+    left_out = len(weights) - len(drawn)
+    if not left_out:
+        return "kernel weight"
+    rest = float(weights.sum() - weights[drawn].sum())
+    return f"kernel weight ({left_out} more kernels weigh {max(rest, 0.0):.3g} together)"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

@@ -1,0 +1,128 @@
+"""The pictures show the numbers of the result, all of them, in the right order."""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from oracles.hand_made_result import Model, make_result
+from polykern.inspection import plot_gap, plot_weights
+
+
+def bars(axes) -> list[tuple[str, float]]:
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    return list(zip(names, [bar.get_width() for bar in axes.patches], strict=True))
+
+
+def test_bars_are_the_weights_heaviest_first(model, axes):
+    assert plot_weights(model, axes) is axes
+    assert bars(axes) == [("c", 0.5), ("d", 0.3), ("a", 0.2), ("b", 0.0)]
+    assert axes.yaxis_inverted() and axes.get_xlabel() == "kernel weight"
+
+
+def test_bare_result_has_numbered_kernels_unless_names_are_given(result, axes):
+    assert [name for name, _ in bars(plot_weights(result, axes))] == ["kernel 2", "kernel 3", "kernel 0", "kernel 1"]
+    axes.clear()
+    assert [name for name, _ in bars(plot_weights(result, axes, names="wxyz"))] == ["y", "z", "w", "x"]
+
+
+def test_top_says_what_is_left_out(model, axes):
+    plot_weights(model, axes, top=2)
+    assert bars(axes) == [("c", 0.5), ("d", 0.3)]
+    assert axes.get_xlabel() == "kernel weight (2 more kernels weigh 0.2 together)"
+
+
+def test_one_row_of_weights_per_class_is_drawn_as_mean_and_dots(axes):
+    weights = np.array([[0.2, 0.8], [0.6, 0.4]])
+    plot_weights(make_result(weights), axes, names=["a", "b"])
+    assert bars(axes) == [("b", pytest.approx(0.6)), ("a", pytest.approx(0.4))]
+    dots = axes.lines[0]
+    points = sorted(zip(dots.get_ydata(), dots.get_xdata(), strict=True))
+    assert points == [(0, 0.4), (0, 0.8), (1, 0.2), (1, 0.6)]
+
+
+def test_all_weights_zero_is_drawn(axes):
+    assert [weight for _, weight in bars(plot_weights(make_result((0.0, 0.0)), axes))] == [0.0, 0.0]
+
+
+def test_long_names_are_cut(axes):
+    plot_weights(make_result((1.0,)), axes, names=["x" * 80])
+    assert bars(axes)[0][0] == "x" * 33 + "…"
+
+
+def test_gap_is_drawn_against_seconds_on_a_logarithmic_axis(model, axes):
+    assert plot_gap(model, axes) is axes
+    np.testing.assert_allclose(axes.lines[0].get_xdata(), [0.1, 0.2, 0.3])
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.5, 0.05, 1e-16])
+    assert axes.get_yscale() == "log"
+
+
+def test_tolerance_of_the_model_is_drawn_and_can_be_given(model, result, axes):
+    plot_gap(model, axes)
+    assert [text.get_text() for text in axes.texts] == ["tol = 0.001"]
+    axes.clear()
+    plot_gap(result, axes)
+    assert not axes.texts
+    axes.clear()
+    plot_gap(result, axes, tol=0.01)
+    assert [text.get_text() for text in axes.texts] == ["tol = 0.01"]
+
+
+def test_every_part_has_its_line(axes):
+    parts = (make_result(gaps=(0.5, 0.1)), make_result(gaps=(0.4, 0.2, 0.01)))
+    plot_gap(make_result(gaps=(), parts=parts), axes)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["SILP, output 0", "SILP, output 1"]
+    np.testing.assert_allclose(axes.lines[2].get_ydata(), [0.4, 0.2, 0.01])
+
+
+def test_gaps_that_are_not_finite_are_left_out(axes):
+    plot_gap(make_result(gaps=(np.inf, 0.1)), axes)
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.1])
+
+
+def test_without_axes_pyplot_makes_them(model):
+    from matplotlib import pyplot
+
+    with pyplot.rc_context({"backend": "agg"}):
+        for plot in (plot_weights, plot_gap):
+            axes = plot(model)
+            assert axes.figure.number in pyplot.get_fignums()
+            pyplot.close(axes.figure)
+
+
+def test_gap_without_history_is_refused():
+    with pytest.raises(ValueError, match="empty history"):
+        plot_gap(make_result(gaps=()))
+
+
+def test_other_bad_input_is_refused(result):
+    with pytest.raises(ValueError, match="top is 0, expected the number of kernels to draw"):
+        plot_weights(result, top=0)
+    with pytest.raises(ValueError, match="names holds 1 names, expected one for each of the 4 kernels"):
+        plot_weights(result, names=["a"])
+    with pytest.raises(
+        TypeError, match="model_or_result is a list, expected a fitted model of polykern or its MKLResult"
+    ):
+        plot_weights([1.0, 2.0])
+    with pytest.raises(NotFittedError, match="This Model is not fitted yet"):
+        plot_weights(Model(None))
+
+
+def test_missing_matplotlib_is_named_with_the_way_out(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for plot in (plot_weights, plot_gap):
+        with pytest.raises(ImportError, match=re.escape('not installed: pip install "polykern[plot]"')):
+            plot(model)
+
+
+def test_given_axes_need_no_model_attributes_beyond_the_contract(result, axes):
+    bare = SimpleNamespace(result_=result, kernel_names_=["a", "b", "c", "d"])
+    plot_weights(bare, axes)
+    axes.clear()
+    plot_gap(bare, axes)
+    assert not axes.texts
