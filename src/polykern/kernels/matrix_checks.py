@@ -1,0 +1,123 @@
+"""Is a given matrix a kernel matrix? Exact where it is small, cheap and honest about it where it is large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+PSD_TOLERANCE = 1e-5  # a smallest eigenvalue above -PSD_TOLERANCE * largest passes
+_SYMMETRY_TOLERANCE = 1e-5  # relative to the largest entry looked at
+_EXACT = 512  # matrices up to this size are checked in full
+_FINITE = 2048  # up to this size every entry is looked at for NaN and infinity
+_SAMPLE = 256  # rows of the principal submatrix that stands for a large matrix
+_PAIRS = 4096  # further pairs (i, j), (j, i) compared in a large matrix
+_SEED = 0
+
+
+def check_matrix(K: Any, label: str = "K") -> None:
+    """Raise a ValueError unless K can be a kernel matrix: square, finite, symmetric, positive semidefinite.
+
+    Up to 512 samples the check is exact. Larger matrices are checked on a principal submatrix of at most 256 samples
+    drawn with a fixed seed, and for symmetry on 4096 further pairs: far less than one pass over the matrix. By
+    interlacing, an eigenvalue of the submatrix below zero means that K has one at least as far below zero; the
+    opposite does not hold, so a large indefinite matrix can pass. NaN and infinity are searched everywhere up to 2048
+    samples; beyond, only in the entries looked at. `label` names the kernel in messages, such as "kernel 3 ('rna')".
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"{label} has shape {K.shape}, expected a square matrix (n, n).")
+    n = len(K)
+    if n == 0:
+        raise ValueError(f"{label} has shape (0, 0), expected at least one sample.")
+    if n <= _FINITE:
+        _check_finite(K, np.arange(n), label)
+    sample = np.arange(n) if n <= _EXACT else _sample(n)
+    block = np.array(K[sample[:, None], sample], dtype=np.float64, subok=False)
+    _check_finite(block, sample, label)
+    _check_symmetric(block, sample, label)
+    if n > _EXACT:
+        _check_pairs(K, label)
+    check_psd(block, label, n)
+
+
+def check_psd(block: np.ndarray, label: str = "K", n_samples: int | None = None) -> None:
+    """Raise a ValueError if a principal submatrix (or the whole) of a kernel matrix has a clearly negative eigenvalue.
+
+    smallest eigenvalue < -1e-5 * largest. For a submatrix of `n_samples` samples in all, the largest eigenvalue of
+    the whole is taken as (n_samples / size) times that of the submatrix.
+    """
+    size = len(block)
+    if size == 0:
+        return
+    n_samples = size if n_samples is None else n_samples
+    eigenvalues = np.linalg.eigvalsh(0.5 * (block.astype(np.float64) + block.T))
+    smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1]) * n_samples / size
+    if smallest >= -PSD_TOLERANCE * max(largest, 0.0):
+        return
+    if size == n_samples:
+        found = f"its most negative eigenvalue is {smallest:.4g}, its largest {largest:.4g}"
+        way_out = (
+            f"add at least {-smallest:.3g} to its diagonal, or clip its spectrum with polykern.kernels.nearest_psd(K)"
+        )
+    else:
+        found = (
+            f"{size} of its {n_samples} samples alone give a most negative eigenvalue of {smallest:.4g}, "
+            "and that of the whole is at least as negative"
+        )
+        way_out = (
+            "shift its diagonal, or clip its spectrum with polykern.kernels.nearest_psd(K), which takes O(n^3) time"
+        )
+    raise ValueError(f"{label} is not positive semidefinite: {found}; {way_out}.")
+
+
+def nearest_psd(K: Any) -> np.ndarray:
+    """The positive semidefinite matrix nearest to K in Frobenius norm: negative eigenvalues of its symmetric part set
+    to 0.
+
+    U max(Lambda, 0) U'  with  (K + K') / 2 = U Lambda U'
+
+    Takes O(n^3) time and works on a copy. It belongs to the samples given: new samples cannot be clipped the same way, so clip all
+    samples at once.
+    """
+    matrix = np.asarray(K, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"K has shape {matrix.shape}, expected a square matrix (n, n).")
+    _check_finite(matrix, np.arange(len(matrix)), "K")
+    eigenvalues, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    positive = eigenvalues > 0
+    scaled = vectors[:, positive] * np.sqrt(eigenvalues[positive])
+    return scaled @ scaled.T
+
+
+def _sample(n: int) -> np.ndarray:
+    return np.sort(np.random.default_rng(_SEED).choice(n, min(n // 2, _SAMPLE), replace=False))
+
+
+def _check_finite(block: np.ndarray, numbers: np.ndarray, label: str) -> None:
+    finite = np.isfinite(block)
+    if not finite.all():
+        i, j = np.argwhere(~finite)[0]
+        raise ValueError(f"{label} is {block[i, j]} at ({numbers[i]}, {numbers[j]}), expected finite kernel values.")
+
+
+def _check_symmetric(block: np.ndarray, numbers: np.ndarray, label: str) -> None:
+    difference = np.abs(block - block.T)
+    i, j = np.unravel_index(int(np.argmax(difference)), block.shape)
+    if difference[i, j] > _SYMMETRY_TOLERANCE * np.abs(block).max():
+        raise _asymmetric(label, numbers[i], numbers[j], block[i, j], block[j, i])
+
+
+def _check_pairs(K: np.ndarray, label: str) -> None:
+    i, j = np.random.default_rng(_SEED).integers(len(K), size=(2, _PAIRS))
+    upper, lower = np.asarray(K[i, j], dtype=np.float64), np.asarray(K[j, i], dtype=np.float64)
+    difference = np.abs(upper - lower)
+    worst = int(np.argmax(difference))
+    if difference[worst] > _SYMMETRY_TOLERANCE * max(np.abs(upper).max(), np.abs(lower).max()):
+        raise _asymmetric(label, i[worst], j[worst], upper[worst], lower[worst])
+
+
+def _asymmetric(label: str, i: int, j: int, upper: float, lower: float) -> ValueError:
+    return ValueError(
+        f"{label} is not symmetric: K[{i}, {j}] = {upper:.6g} but K[{j}, {i}] = {lower:.6g}; if that is rounding, "
+        "pass (K + K.T) / 2."
+    )
