@@ -57,3 +57,18 @@ def costs_for(loss, shape, seed, C=2.0):
     if loss.targets == "none":
         costs = costs / costs.sum(axis=0) / loss.nu
     return costs
+
+
+def small_problem(loss_name, regularizer, *, n=24, n_kernels=5, seed=0, n_outputs=1, intercept=True, rank=None):
+    """A small MKLProblem on precomputed kernels, and the kernels."""
+    from polykern.bank import build_bank
+    from polykern.kernels import Precomputed
+    from polykern.problems import MKLProblem
+
+    loss = LOSSES[loss_name]
+    matrices = random_kernels(n, n_kernels, seed, rank)
+    bank = build_bank([Precomputed(K) for K in matrices], np.arange(n), normalize=None)
+    targets = targets_for(loss, n, seed, n_outputs)
+    costs = costs_for(loss, targets.shape, seed)
+    problem = MKLProblem(bank, targets, loss, regularizer, costs, intercept or loss.needs_intercept)
+    return problem, matrices

@@ -1,0 +1,103 @@
+"""What every solver owes: the optimum of cvxpy, a true certificate, agreement with the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracles.mkl_cases import LOSSES, PARAMETERS, REGULARIZERS, small_problem
+from oracles.mkl_cvxpy import solve_mkl
+from polykern.problems.support import supports
+from polykern.solvers.auto import ALL, choose_solver
+
+PAIRS = [
+    (solver, loss, regularizer)
+    for solver in ALL
+    for loss in sorted(LOSSES)
+    for regularizer in sorted(REGULARIZERS)
+    if supports(solver(), LOSSES[loss], REGULARIZERS[regularizer])
+]
+
+
+def optimum_of(problem, matrices, loss):
+    return solve_mkl(
+        matrices,
+        problem.targets,
+        problem.costs,
+        loss,
+        problem.regularizer.block_norm,
+        intercept=problem.fit_intercept,
+        **PARAMETERS.get(loss, {}),
+    )
+
+
+@pytest.mark.parametrize(("solver", "loss", "regularizer"), PAIRS)
+def test_reaches_the_optimum_of_cvxpy_with_a_true_certificate(solver, loss, regularizer):
+    problem, matrices = small_problem(loss, REGULARIZERS[regularizer], n=30, n_kernels=6, seed=7)
+    result = solver().solve(problem, tol=1e-6)
+    assert result.status.converged, result
+    assert 0 <= result.gap <= 1e-6 + 1e-12
+    recomputed = problem.certificate(
+        (point := _point(result)), None if result.dual_coef is result.coef else result.dual_coef
+    )
+    assert recomputed.primal == pytest.approx(result.primal, rel=1e-9)
+    assert recomputed.dual == pytest.approx(result.dual, rel=1e-8)
+    optimum = optimum_of(problem, matrices, loss)
+    assert result.primal == pytest.approx(optimum, rel=1e-5, abs=1e-9)
+    assert max(v for k, v in problem.kkt(point).items() if k in ("bounds", "intercept")) < 1e-9
+
+
+@pytest.mark.parametrize(("solver", "loss"), sorted({(s, n) for s, n, _ in PAIRS}, key=str))
+def test_low_rank_kernels_do_not_stall_the_certificate(solver, loss):
+    """Rank-one kernels: the machine's solution is not unique, the gap must close all the same."""
+    regularizer = REGULARIZERS["simplex" if solver.__name__ != "LpAnalytic" else "p=1.5"]
+    problem, _ = small_problem(loss, regularizer, n=40, n_kernels=12, rank=1, seed=3)
+    result = solver().solve(problem, tol=1e-4)
+    assert result.status.converged, result
+
+
+@pytest.mark.parametrize("solver", ALL)
+def test_several_outputs_share_the_weights(solver):
+    regularizer = REGULARIZERS["simplex" if solver.__name__ != "LpAnalytic" else "p=2"]
+    problem, matrices = small_problem("hinge", regularizer, n=20, n_kernels=4, n_outputs=3)
+    result = solver().solve(problem, tol=1e-6)
+    assert result.coef.shape == (20, 3) and result.intercept.shape == (3,)
+    assert result.primal == pytest.approx(optimum_of(problem, matrices, "hinge"), rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", ALL)
+def test_one_kernel_is_a_plain_machine(solver):
+    regularizer = REGULARIZERS["simplex" if solver.__name__ != "LpAnalytic" else "p=2"]
+    problem, _ = small_problem("hinge", regularizer, n_kernels=1)
+    result = solver().solve(problem, tol=1e-8)
+    np.testing.assert_allclose(result.weights, [1.0])
+    assert result.n_iter <= 3
+
+
+@pytest.mark.parametrize("solver", ALL)
+def test_results_repeat_exactly(solver):
+    regularizer = REGULARIZERS["simplex" if solver.__name__ != "LpAnalytic" else "p=2"]
+    one, two = (solver().solve(small_problem("hinge", regularizer)[0]) for _ in range(2))
+    np.testing.assert_array_equal(one.weights, two.weights)
+    np.testing.assert_array_equal(one.coef, two.coef)
+
+
+@pytest.mark.parametrize("solver", ALL)
+def test_a_warm_start_ends_sooner(solver):
+    regularizer = REGULARIZERS["simplex" if solver.__name__ != "LpAnalytic" else "p=1.05"]
+    problem, _ = small_problem("hinge", regularizer, n=40, n_kernels=10)
+    cold = solver().solve(problem, tol=1e-5)
+    warm = solver().solve(problem, tol=1e-3, start=cold)
+    assert warm.n_iter < cold.n_iter and warm.primal <= cold.primal * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("regularizer", sorted(REGULARIZERS))
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_auto_handles_every_pair(loss, regularizer):
+    assert supports(choose_solver(LOSSES[loss], REGULARIZERS[regularizer]), LOSSES[loss], REGULARIZERS[regularizer])
+
+
+def _point(result):
+    from polykern.problems import Point
+
+    return Point(result.coef, result.weights, result.intercept)
