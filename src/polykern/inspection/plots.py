@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,18 +43,17 @@ def plot_weights(
 def plot_gap(model_or_result: Any, ax: Axes | None = None, *, tol: float | None = None) -> Axes:
     """The certified relative gap against seconds, logarithmic; returns the axes.
 
-    One line per run of the solver: one, or one per class where every class has its own weights. `tol` draws the
-    tolerance that the solver was asked for; a fitted model brings its own.
+    One line per run of the solver: one, or one per class where every class has its own weights. A mapping from labels
+    to models or results draws them all, to compare. `tol` draws the tolerance that the solver was asked for; a fitted
+    model brings its own.
     """
-    subject = as_subject(model_or_result)
-    if not any(solve.history for solve in subject.solves):
+    runs = _labelled_runs(model_or_result)
+    if not any(run.history for _, run in runs):
         raise ValueError("The result has an empty history, so there is no gap to plot against time.")
-    tol = getattr(model_or_result, "tol", None) if tol is None else tol
     axes = ax if ax is not None else new_axes(5.2, 3.4)
-    for position, solve in enumerate(subject.solves):
-        label = solve.solver if len(subject.solves) == 1 else f"{solve.solver}, output {position}"
-        draw_gap(axes, solve, label, COLOURS[position % len(COLOURS)])
-    finish_gap(axes, tol)
+    for (label, run), colour in zip(runs, cycle(COLOURS)):
+        _draw_gap(axes, run, label, colour)
+    _finish_gap(axes, tol if tol is not None else _own_tolerance(model_or_result))
     return axes
 
 
@@ -62,19 +62,39 @@ def weights_height(n_bars: int) -> float:
     return 0.85 + 0.27 * n_bars
 
 
-def draw_gap(axes: Axes, solve: MKLResult, label: str, colour: str) -> None:
-    """One run of a solver as a line, its last point marked."""
-    if not solve.history:
-        return
-    seconds = np.array([record.seconds for record in solve.history])
-    gaps = np.maximum([record.gap for record in solve.history], SMALLEST_GAP)
+def _labelled_runs(models: Any) -> list[tuple[str, MKLResult]]:
+    if isinstance(models, Mapping):
+        return [(_run_label(str(label), run), run[1]) for label, model in models.items() for run in _runs(model)]
+    return [(_run_label(run[1].solver, run), run[1]) for run in _runs(models)]
+
+
+def _runs(model: Any) -> list[tuple[int | None, MKLResult]]:
+    """(output, result) of every run of the solver; output is None where there was one run for all."""
+    solves = as_subject(model).solves
+    return [(None, solves[0])] if len(solves) == 1 else list(enumerate(solves))
+
+
+def _run_label(label: str, run: tuple[int | None, MKLResult]) -> str:
+    return label if run[0] is None else f"{label}, output {run[0]}"
+
+
+def _own_tolerance(models: Any) -> float | None:
+    """The tolerance of a fitted model, or the one that all models of a mapping share."""
+    tolerances = {
+        getattr(model, "tol", None) for model in (models.values() if isinstance(models, Mapping) else [models])
+    }
+    return tolerances.pop() if len(tolerances) == 1 else None
+
+
+def _draw_gap(axes: Axes, run: MKLResult, label: str, colour: str) -> None:
+    seconds = np.array([record.seconds for record in run.history])
+    gaps = np.maximum([record.gap for record in run.history], SMALLEST_GAP)
     finite = np.isfinite(gaps)
     axes.plot(seconds[finite], gaps[finite], color=colour, linewidth=1.8, label=label, solid_joinstyle="round")
     axes.plot(seconds[finite][-1:], gaps[finite][-1:], "o", color=colour, markersize=5)
 
 
-def finish_gap(axes: Axes, tol: float | None) -> None:
-    """Scales, labels, legend and the line of the tolerance."""
+def _finish_gap(axes: Axes, tol: float | None) -> None:
     axes.set_yscale("log")
     axes.set_xlim(left=0.0)
     axes.set(xlabel="seconds", ylabel="certified relative gap")

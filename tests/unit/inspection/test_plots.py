@@ -80,6 +80,17 @@ def test_every_part_has_its_line(axes):
     np.testing.assert_allclose(axes.lines[2].get_ydata(), [0.4, 0.2, 0.01])
 
 
+def test_several_models_are_compared_under_their_labels(axes):
+    first, second = Model(make_result(gaps=(0.5, 0.1))), Model(make_result(gaps=(0.4, 0.2)))
+    plot_gap({"p = 1": first, "p = 2": second}, axes)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["p = 1", "p = 2"]
+    assert [text.get_text() for text in axes.texts] == ["tol = 0.001"]
+    axes.clear()
+    second.tol = 1e-6  # no tolerance in common, none drawn
+    plot_gap({"p = 1": first, "p = 2": second}, axes)
+    assert not axes.texts
+
+
 def test_gaps_that_are_not_finite_are_left_out(axes):
     plot_gap(make_result(gaps=(np.inf, 0.1)), axes)
     np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.1])
