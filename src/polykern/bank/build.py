@@ -1,0 +1,258 @@
+"""From kernels and data to a bank: resolve, read, tell duplicates apart, normalize, plan, fill."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from polykern.bank.bank import KernelBank
+from polykern.bank.budget import parse_memory
+from polykern.bank.checks import checked_dtype
+from polykern.bank.computed import ComputedStorage, Member
+from polykern.bank.dense import DenseStorage, fill_stack
+from polykern.bank.indexing import Rows, consecutive, length
+from polykern.bank.matrices import MatrixStorage
+from polykern.bank.members import check_members, checked_kernels, checked_names, distinct_slots, resolve_members
+from polykern.bank.memmap import MappedStorage, free_disk_bytes
+from polykern.bank.plan import DENSE, MEMMAP, ON_THE_FLY, SHARED, Decision, Plan, Sizes, buffer_bytes, make_plan
+from polykern.bank.shared import SharedStorage
+from polykern.bank.stock import Stock, matrices_of
+from polykern.bank.storage import Storage
+from polykern.bank.terms import Plain, Terms
+from polykern.bank.views import Input, Views, as_input
+from polykern.kernels.normalizers import Normalization, normalizer
+from polykern.kernels.precomputed import Precomputed
+from polykern.parallel import n_threads
+
+Placed = tuple[Storage, NDArray[np.intp]]
+# Differences of kernel values below this are rounding: such a kernel says the same of all samples.
+_CONSTANT = 1e-10
+# Where centring cancels more than this of a kernel's diagonal, what is left is rounding.
+_RESOLUTION = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
+
+
+def build_bank(
+    kernels: Sequence[Any],
+    X: Any,
+    *,
+    names: Sequence[str] | None = None,
+    normalize: str | None = "mean-diagonal",
+    memory: int | float | str = "auto",
+    dtype: DTypeLike = "float64",
+    n_jobs: int | None = None,
+) -> KernelBank:
+    """Many kernels on the training samples X as one operator.
+
+    Parameters
+    ----------
+    kernels : list
+        Kernels, names of kernels, or callables. A kernel that is not an OnColumns reads all columns.
+    X : (n, d) array or frame, or (n,) sample numbers where all kernels are precomputed
+    names : list of str, optional
+        One per kernel; made up where they are not given.
+    normalize : str or None
+        A name that `kernels.normalizers.normalizer` knows.
+    memory : int or str
+        What the bank and the combined matrix may use: bytes, "4GB", or "auto" for half of what is free.
+    dtype : "float32" or "float64"
+        Type of kernel entries. Sums over entries are returned in float64.
+    n_jobs : int, optional
+        Threads; None for all cores.
+    """
+    budget, entries, rule = parse_memory(memory), checked_dtype(dtype), normalizer(normalize)
+    n_threads(n_jobs)
+    given = checked_kernels(kernels)
+    labels = checked_names(names, given)
+    views = Views(_non_empty(as_input(X)))
+    named = resolve_members(given, labels, views)
+    slots = distinct_slots(named)
+    members = [named[int(np.flatnonzero(slots == s)[0])] for s in range(slots.max() + 1)]
+    check_members(members, views.arrays)
+    fitted, diagonals = _normalizations(members, views.arrays, rule, entries, n_jobs)
+    live = [s for s, terms in enumerate(fitted) if not terms.is_null]
+    slots = _without_null(slots, live, labels)
+    stock = Stock(
+        names=labels,
+        members=tuple(members[s] for s in live),
+        terms=tuple(fitted[s] for s in live),
+        diagonals=np.array([diagonals[s] for s in live]).reshape(len(live), -1),
+        readers=tuple(views.readers),
+        views=tuple(views.arrays),
+        training=tuple(views.arrays),
+        given=Input.of(views.X),
+        n_samples=len(views.arrays[0]),
+        dtype=entries,
+        n_jobs=n_jobs,
+    )
+    plan = make_plan(stock.requests, _sizes(stock), budget, free_disk_bytes())
+    return KernelBank(stock, slots, _storages(stock, plan), plan)
+
+
+def _non_empty(X: Any) -> Any:
+    if X.shape[0] == 0:
+        raise ValueError(f"X has shape {X.shape}, expected at least one sample.")
+    return X
+
+
+def _sizes(stock: Stock) -> Sizes:
+    buffers = buffer_bytes(len(stock.members), stock.n_samples, n_threads(stock.n_jobs))
+    return Sizes(stock.n_samples, stock.dtype.itemsize, stock.data_bytes, buffers)
+
+
+# ---- normalization -------------------------------------------------------------------------------------------------
+
+
+def _normalizations(
+    members: Sequence[Member], views: Sequence[NDArray[Any]], rule: Any, dtype: np.dtype[Any], n_jobs: int | None
+) -> tuple[list[Normalization], list[NDArray[np.float64]]]:
+    """The fitted normalization of every kernel, and its normalized diagonal."""
+    raw = [np.asarray(one.kernel.diag(views[one.view]), dtype=np.float64) for one in members]
+    means = _row_means(members, views, dtype, n_jobs) if rule.needs_row_means else [None] * len(members)
+    fitted = []
+    for member, diag, mean in zip(members, raw, means, strict=True):
+        terms = rule.fit(diag, mean, resolution=_RESOLUTION[dtype], label=member.name)
+        constant = not terms.is_null and _is_constant(member, views[member.view], diag)
+        fitted.append(replace(terms, is_null=True, scale=0.0) if constant else terms)
+    return fitted, [terms.diag(diag) for terms, diag in zip(fitted, raw, strict=True)]
+
+
+def _row_means(
+    members: Sequence[Member], views: Sequence[NDArray[Any]], dtype: np.dtype[Any], n_jobs: int | None
+) -> NDArray[np.float64]:
+    """Mean of every row of every kernel as it is: one pass over all kernels."""
+    n_samples = len(views[members[0].view])
+    means = np.empty((len(members), n_samples))
+    plain: list[Terms] = [Plain()] * len(members)
+    for storage, places in _raw_storages(members, views, plain, dtype, n_jobs):
+        means[places] = storage.scores(np.full((n_samples, 1), 1.0 / n_samples))[:, :, 0]
+    return means
+
+
+def _is_constant(member: Member, view: NDArray[Any], diag: NDArray[np.float64]) -> bool:
+    """Whether all entries are equal.
+
+    One row and the diagonal say it: K(x, x) = K(x, z) = K(z, z) means that x and z are one point to the kernel.
+    """
+    if len(diag) == 1:
+        return False
+    size = _CONSTANT * abs(diag[0])
+    if np.any(np.abs(diag - diag[0]) > size):
+        return False
+    return bool(np.all(np.abs(member.kernel.block(view[:1], view, np.float64) - diag[0]) <= size))
+
+
+def _without_null(slots: NDArray[np.intp], live: Sequence[int], names: Sequence[str]) -> NDArray[np.intp]:
+    """Slots among the kernels that are left, -1 for those that are zero; a warning names them."""
+    renumbered = np.full(slots.max() + 1, -1, dtype=np.intp)
+    renumbered[list(live)] = np.arange(len(live))
+    left = renumbered[slots]
+    for k in np.flatnonzero(left < 0):
+        warnings.warn(
+            f"kernel {k} ({names[int(k)]!r}) is zero or constant on the training samples and tells nothing about them; "
+            "it is kept, with weight 0.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return left
+
+
+# ---- storages ------------------------------------------------------------------------------------------------------
+
+
+def _raw_storages(
+    members: Sequence[Member],
+    views: Sequence[NDArray[Any]],
+    terms: Sequence[Terms],
+    dtype: np.dtype[Any],
+    n_jobs: int | None,
+) -> list[Placed]:
+    """Precomputed kernels where they are, all others on the fly."""
+    placed: list[Placed] = []
+    for view in sorted({one.view for one in members if isinstance(one.kernel, Precomputed)}):
+        places = _where(isinstance(one.kernel, Precomputed) and one.view == view for one in members)
+        matrices = matrices_of([members[k] for k in places])
+        chosen = [terms[k] for k in places]
+        placed.append((SharedStorage(matrices, consecutive(views[view]), chosen, dtype, n_jobs), places))
+    places = _where(not isinstance(one.kernel, Precomputed) for one in members)
+    if places.size:
+        chosen = [terms[k] for k in places]
+        placed.append((ComputedStorage([members[k] for k in places], views, chosen, dtype, n_jobs), places))
+    return placed
+
+
+def _where(flags: Any) -> NDArray[np.intp]:
+    return np.flatnonzero(np.fromiter(flags, dtype=bool))
+
+
+def _storages(stock: Stock, plan: Plan) -> list[Placed]:
+    """Storages as planned; what is kept is computed now."""
+    placed: list[Placed] = []
+    for kind in (SHARED, ON_THE_FLY, DENSE, MEMMAP):
+        places = _where(one.storage == kind for one in plan.decisions)
+        if places.size == 0:
+            continue
+        members, terms = [stock.members[k] for k in places], [stock.terms[k] for k in places]
+        sources = _raw_storages(members, stock.views, terms, stock.dtype, stock.n_jobs)
+        if kind in (SHARED, ON_THE_FLY):
+            placed += [(storage, places[inside]) for storage, inside in sources]
+        else:
+            placed.append((_filled(kind, sources[0][0]), places))
+    return placed
+
+
+def _filled(kind: str, source: Storage) -> DenseStorage:
+    shape = (source.n_kernels, source.n_samples, source.n_samples)
+    if kind == DENSE:
+        storage = DenseStorage(np.empty(shape, dtype=source.dtype), source.n_jobs)
+    else:
+        storage = MappedStorage(shape, source.dtype, source.n_jobs)
+    fill_stack(storage.stack, source)
+    storage.pass_over()
+    return storage
+
+
+# ---- subsets -------------------------------------------------------------------------------------------------------
+
+
+def subset_bank(bank: KernelBank, index: Rows) -> KernelBank:
+    """The same kernels and normalization on some of the samples; matrices in memory are gathered if there is room."""
+    if length(index) == 0:
+        raise ValueError("idx is empty, expected at least one sample.")
+    whole = bank._plan
+    stock = bank._stock.take(index)
+    sizes = _sizes(stock)
+    budget = whole.budget - whole.dense_bytes
+    gathered = not isinstance(index, slice) and _room_for(whole, sizes, budget)
+    decisions = tuple(_inherited(one, gathered, sizes) for one in whole.decisions)
+    plan = Plan(decisions, budget, sizes, budget >= sizes.least + sizes.matrix)
+    storages = [_subset_storage(storage, places, stock, index, gathered) for storage, places in bank._storages]
+    return KernelBank(stock, bank._slots, storages, plan)
+
+
+def _room_for(whole: Plan, sizes: Sizes, budget: int) -> bool:
+    n_dense = sum(one.storage == DENSE for one in whole.decisions)
+    return budget >= sizes.least + (n_dense + 1) * sizes.matrix
+
+
+def _inherited(decision: Decision, gathered: bool, sizes: Sizes) -> Decision:
+    if decision.storage == DENSE and gathered:
+        return Decision(DENSE, sizes.matrix, "gathered from the whole bank's matrices")
+    if decision.storage in (DENSE, MEMMAP):
+        return Decision(SHARED, 0, "read from the whole bank's matrices")
+    return decision
+
+
+def _subset_storage(storage: Storage, places: NDArray[np.intp], stock: Stock, index: Rows, gathered: bool) -> Placed:
+    if isinstance(storage, ComputedStorage):
+        terms = [stock.terms[k] for k in places]
+        return ComputedStorage(storage.members, stock.views, terms, stock.dtype, stock.n_jobs), places
+    assert isinstance(storage, MatrixStorage)  # the only other kind
+    part = storage.subset(index, [stock.terms[k] for k in places])
+    if gathered and type(storage) is DenseStorage:
+        return _filled(DENSE, part), places
+    return part, places

@@ -1,0 +1,149 @@
+"""The kernels of a bank as they come in: resolved, named, checked, and told apart from their duplicates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polykern.bank.computed import Member
+from polykern.bank.views import Views, labelled
+from polykern.kernels.base import Kernel
+from polykern.kernels.compose import peel
+from polykern.kernels.convert import as_kernel
+from polykern.kernels.matrix_checks import check_matrix, check_psd
+from polykern.kernels.precomputed import Precomputed
+
+_SAMPLE = 200  # samples on which a kernel without a base is tried out
+_SEED = 0
+
+
+def checked_names(names: Sequence[str] | None, kernels: Sequence[Any]) -> tuple[str, ...]:
+    """One name per kernel, all different; made up from the kernels where none are given."""
+    if names is None:
+        return tuple(f"{_type_name(kernel)}_{k}" for k, kernel in enumerate(kernels))
+    given = tuple(names)
+    if len(given) != len(kernels):
+        raise ValueError(f"names has {len(given)} entries, expected {len(kernels)}: one per kernel.")
+    for k, name in enumerate(given):
+        if not isinstance(name, str):
+            raise TypeError(f"names[{k}] is {name!r}, expected text.")
+        if name in given[:k]:
+            raise ValueError(f"kernels {given.index(name)} and {k} are both named {name!r}, expected different names.")
+    return given
+
+
+def checked_kernels(kernels: Any) -> list[Kernel]:
+    """Kernels from whatever `as_kernel` understands."""
+    if isinstance(kernels, (str, Kernel)) or not hasattr(kernels, "__iter__"):
+        raise TypeError(f"kernels is {kernels!r}, expected a list of kernels; write [{kernels!r}] for a single one.")
+    given = list(kernels)
+    if not given:
+        raise ValueError("kernels is empty, expected at least one kernel, such as [kernels.RBF()].")
+    return [labelled(f"kernel {k}", as_kernel, one) for k, one in enumerate(given)]
+
+
+def resolve_members(kernels: Sequence[Kernel], names: Sequence[str], views: Views) -> list[Member]:
+    """Kernels with numbers for parameters, each with its view; what can be checked without a pass is checked."""
+    labels = [label_of(k, name) for k, name in enumerate(names)]
+    resolved = [_resolved(kernel, views.X, label) for kernel, label in zip(kernels, labels, strict=True)]
+    _check_sizes(resolved, labels)
+    members = []
+    for (kernel, columns), label in zip(resolved, labels, strict=True):
+        members.append(Member(label, kernel, views.add(kernel, columns, label)))
+    return members
+
+
+def label_of(k: int, name: str) -> str:
+    """How messages name a kernel."""
+    return f"kernel {k} ({name!r})"
+
+
+def _resolved(kernel: Kernel, X: Any, label: str) -> tuple[Kernel, list[int] | None]:
+    if kernel.input_kind == "indices":  # sample numbers: there is nothing to be read off them
+        labelled(label, kernel.check_parameters)
+        return kernel, None
+    table = X if len(X.shape) == 2 else None
+    if table is None:
+        raise ValueError(
+            f"{label} reads features, but X has shape {X.shape}: pass a table (n_samples, n_features); "
+            "precomputed kernels read their sample numbers from one of its columns, OnColumns(Precomputed(K), [0])."
+        )
+    return peel(labelled(label, kernel.resolve, table))
+
+
+def _check_sizes(resolved: Sequence[tuple[Kernel, list[int] | None]], labels: Sequence[str]) -> None:
+    """Matrices that are read with the same sample numbers must be of the same size: that of most of them."""
+    groups: dict[Any, list[int]] = {}
+    for k, (kernel, columns) in enumerate(resolved):
+        if isinstance(kernel, Precomputed):
+            if kernel.K.shape[0] != kernel.K.shape[1]:
+                raise ValueError(f"{labels[k]} is {kernel.K.shape}, expected a square matrix (n, n) of all samples.")
+            groups.setdefault(None if columns is None else tuple(columns), []).append(k)
+    for group in groups.values():
+        shapes = [resolved[k][0].K.shape for k in group]
+        expected = Counter(shapes).most_common(1)[0][0]
+        for k, shape in zip(group, shapes, strict=True):
+            if shape != expected:
+                raise ValueError(
+                    f"{labels[k]} is {shape}, expected {expected} like the other precomputed kernels: "
+                    "all are read with the same sample numbers."
+                )
+
+
+def distinct_slots(members: Sequence[Member]) -> NDArray[np.intp]:
+    """For every kernel the number of its distinct kernel, counted in order of first appearance."""
+    known: dict[Any, int] = {}
+    return np.array([known.setdefault((m.view, fingerprint(m.kernel)), len(known)) for m in members], dtype=np.intp)
+
+
+def fingerprint(value: Any) -> Any:
+    """Equal for parameters that mean the same: arrays must be the same memory, functions the same object."""
+    if isinstance(value, Precomputed):
+        return "precomputed", fingerprint(value.K)
+    if isinstance(value, Kernel):
+        params = value.get_params(deep=False)
+        return type(value), tuple((name, fingerprint(params[name])) for name in sorted(params))
+    if isinstance(value, np.ndarray):
+        return "array", value.__array_interface__["data"][0], value.shape, value.strides, value.dtype.str
+    if isinstance(value, (list, tuple)):
+        return "list", tuple(fingerprint(item) for item in value)
+    if value is None or isinstance(value, (str, bool, Number)):
+        return value
+    return "object", id(value)
+
+
+def check_members(members: Sequence[Member], views: Sequence[NDArray[Any]]) -> None:
+    """Raise for kernels that are given from outside (matrices, functions) and cannot be kernels."""
+    for member in members:
+        if isinstance(member.kernel, Precomputed):
+            check_matrix(member.kernel.K, member.name)
+        elif member.kernel.base is None:
+            _check_sampled(member, views[member.view])
+
+
+def _check_sampled(member: Member, view: NDArray[Any]) -> None:
+    """Finite and positive semidefinite on a few samples, drawn with a fixed seed."""
+    n_samples = len(view)
+    some = np.arange(n_samples)
+    if n_samples > _SAMPLE:
+        some = np.sort(np.random.default_rng(_SEED).choice(n_samples, _SAMPLE, replace=False))
+    rows = view[some]
+    block = np.asarray(labelled(member.name, member.kernel.block, rows, rows, np.float64))
+    if not np.isfinite(block).all():
+        i, j = np.argwhere(~np.isfinite(block))[0]
+        raise ValueError(
+            f"{member.name} is {block[i, j]} for samples {some[i]} and {some[j]}, expected finite kernel values."
+        )
+    check_psd(block, member.name, n_samples)
+
+
+def _type_name(kernel: Any) -> str:
+    inner = kernel
+    while hasattr(inner, "kernel") and hasattr(inner, "columns"):
+        inner = inner.kernel
+    return type(inner).__name__.lower()

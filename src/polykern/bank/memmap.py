@@ -1,0 +1,45 @@
+"""Kernels computed once and kept in a file: for those that are too many for memory and too costly to compute again."""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from polykern.bank.dense import DenseStorage
+
+
+class MappedStorage(DenseStorage):
+    """All entries in a file of a temporary directory (TMPDIR says where), which goes when the storage goes.
+
+    Pages that were read count as memory of this process until they are given back, which happens after every pass.
+    """
+
+    kind = "memmap"
+
+    def __init__(self, shape: tuple[int, int, int], dtype: DTypeLike, n_jobs: int | None) -> None:
+        directory = tempfile.mkdtemp(prefix="polykern-")
+        self._remove = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+        self.path = Path(directory) / "kernels"
+        self._map = np.memmap(self.path, dtype=dtype, mode="w+", shape=shape)
+        super().__init__(np.asarray(self._map), n_jobs)
+
+    @property
+    def resident_bytes(self) -> int:
+        return 0
+
+    def pass_over(self) -> None:
+        """Give the pages of the file back to the operating system, which keeps of them what it has room for."""
+        mapping = getattr(self._map, "_mmap", None)
+        if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def free_disk_bytes() -> int:
+    """Bytes free where temporary files go."""
+    return shutil.disk_usage(tempfile.gettempdir()).free
