@@ -51,15 +51,15 @@ class Function(Kernel):
         whole = self.block(probe, probe)
         if not np.isfinite(whole).all():
             raise ValueError(f"{self._name} returned NaN or infinity on finite rows, expected finite kernel values.")
-        half = len(probe) // 2
-        part = self.block(probe[:half], probe[half:])
         tolerance = 1e-5 * max(float(np.abs(whole).max()), np.finfo(float).tiny)
-        if not np.allclose(part, whole[:half, half:], rtol=0, atol=tolerance):
-            raise ValueError(
-                f"{self._name} gives other values on some rows than on all: every entry must depend on its own two "
-                "rows only "
-                "(fix widths and means beforehand), because matrices are computed in blocks."
-            )
+        half = len(probe) // 2
+        for rows, cols in ((slice(0, half), slice(half, None)), (slice(0, 1), slice(None))):
+            part = self.block(probe[rows], probe[cols])
+            if not np.allclose(part, whole[rows, cols], rtol=0, atol=tolerance):
+                raise ValueError(
+                    f"{self._name} gives other values on some rows than on all: every entry must depend on its own two "
+                    "rows only (fix widths and means beforehand), because matrices are computed in blocks."
+                )
         if not np.allclose(whole, whole.T, rtol=0, atol=tolerance):
             raise ValueError(f"{self._name} is not symmetric: f(X, Z) must be f(Z, X).T.")
 

@@ -71,13 +71,12 @@ def check_psd(block: np.ndarray, label: str = "K", n_samples: int | None = None)
 
 
 def nearest_psd(K: Any) -> np.ndarray:
-    """The positive semidefinite matrix nearest to K in Frobenius norm: negative eigenvalues of its symmetric part set
-    to 0.
+    """The positive semidefinite matrix nearest to K in Frobenius norm.
 
-    U max(Lambda, 0) U'  with  (K + K') / 2 = U Lambda U'
+    U max(Lambda, 0) U'  with  (K + K') / 2 = U Lambda U': negative eigenvalues of the symmetric part become 0.
 
-    Takes O(n^3) time and works on a copy. It belongs to the samples given: new samples cannot be clipped the same way, so clip all
-    samples at once.
+    Takes O(n^3) time and works on a copy. It belongs to the samples given: new samples cannot be clipped the
+    same way, so clip all samples at once.
     """
     matrix = np.asarray(K, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:

@@ -231,7 +231,7 @@ class Cosine(Kernel):
     base = "cosine"
 
     def diag(self, X: Any) -> np.ndarray:
-        return select_columns(X).any(axis=1).astype(np.float64)
+        return np.asarray(np.any(select_columns(X), axis=1), dtype=np.float64)
 
     def from_base(self, block: np.ndarray, out: np.ndarray) -> None:
         if out is not block:
