@@ -6,7 +6,7 @@ import numpy as np
 
 
 def normalized(K, name, new=None, new_diag=None):
-    """The training matrix K (n, n) normalized, or where `new` (m, n) is given the block between new and training samples."""
+    """The training matrix K (n, n) normalized, or the block `new` (m, n) between new and training samples."""
     K = np.asarray(K, dtype=float)
     block = K if new is None else np.asarray(new, dtype=float)
     diag = np.diag(K) if new is None else np.asarray(new_diag, dtype=float)

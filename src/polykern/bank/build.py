@@ -252,7 +252,7 @@ def _subset_storage(storage: Storage, places: NDArray[np.intp], stock: Stock, in
         terms = [stock.terms[k] for k in places]
         return ComputedStorage(storage.members, stock.views, terms, stock.dtype, stock.n_jobs), places
     assert isinstance(storage, MatrixStorage)  # the only other kind
-    part = storage.subset(index, [stock.terms[k] for k in places])
+    part = storage.subset(index)
     if gathered and type(storage) is DenseStorage:
         return _filled(DENSE, part), places
     return part, places

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from polykern.bank.indexing import Rows, consecutive, part, same_rows
+from polykern.bank.products import block_times, block_transposed_times
 from polykern.bank.storage import Storage
 from polykern.bank.terms import Terms, apply_terms, has_terms
 from polykern.kernels.pairwise import base_block
@@ -76,18 +77,16 @@ class ComputedStorage(Storage):
     def _scores_by_support(self, coef: NDArray[np.float64], support: NDArray[np.intp]) -> NDArray[np.float64]:
         """All rows, but only the columns of the support: cheaper than the triangle below half of the samples."""
         out = np.zeros((self.n_kernels, *coef.shape))
-        vector = coef.astype(self.dtype)
 
         def fill(rows: slice) -> None:
             for span in spans(support.size, TILE_COLS):
                 for k, block in self.each(rows, support[span], range(self.n_kernels)):
-                    out[k, rows] += block @ vector[support[span]]
+                    out[k, rows] += block_times(block, coef[support[span]])
 
         run_blocks(fill, spans(self.n_samples, TILE_ROWS), self.n_jobs)
         return self.scales[:, None, None] * out
 
     def _scores_by_triangle(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        vector = coef.astype(self.dtype)
         tiles = upper_tiles(self.n_samples)
         n_shares = min(len(tiles), number_of_shares(8 * self.n_kernels * coef.size))
 
@@ -95,9 +94,9 @@ class ComputedStorage(Storage):
             out = np.zeros((self.n_kernels, *coef.shape))
             for rows, cols in tiles[first::n_shares]:
                 for k, block in self.each(rows, cols, range(self.n_kernels)):
-                    out[k, rows] += block @ vector[cols]
+                    out[k, rows] += block_times(block, coef[cols])
                     if cols != rows:
-                        out[k, cols] += block.T @ vector[rows]
+                        out[k, cols] += block_transposed_times(block, coef[rows])
             return out
 
         return self.scales[:, None, None] * sum(run_blocks(share, range(n_shares), self.n_jobs))
@@ -106,13 +105,12 @@ class ComputedStorage(Storage):
         support = np.flatnonzero(coef.any(axis=1))
         here = consecutive(support)
         active = coef[support]
-        vector = active.astype(self.dtype)
 
         def form(tile: tuple[slice, slice]) -> NDArray[np.float64]:
             rows, cols = tile
             out = np.zeros(self.n_kernels)
             for k, block in self.each(part(here, rows), part(here, cols), range(self.n_kernels)):
-                product = np.vdot(active[rows], block @ vector[cols])
+                product = np.vdot(active[rows], block_times(block, active[cols]))
                 out[k] = product if cols == rows else 2.0 * product
             return out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from polykern.bank.indexing import Rows, part, positions
 from polykern.bank.matrices import MatrixStorage
 from polykern.bank.shared import SharedStorage
 from polykern.bank.storage import Storage
-from polykern.bank.terms import Plain, Terms
+from polykern.bank.terms import Plain
 from polykern.parallel import run_blocks, spans
 
 # Rows of a panel while the stack is filled or mirrored: a tile of 256 x 512 stays in the cache of one core.
@@ -33,7 +32,7 @@ class DenseStorage(MatrixStorage):
     def resident_bytes(self) -> int:
         return self.stack.nbytes
 
-    def subset(self, index: Rows, terms: Sequence[Terms]) -> SharedStorage:
+    def subset(self, index: Rows) -> SharedStorage:
         return SharedStorage(self.stack, index, [Plain()] * self.n_kernels, self.dtype, self.n_jobs, owner=self)
 
     def add_combined(self, weights: NDArray[np.float64], rows: Rows, cols: Rows, out: NDArray[Any]) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from polykern.bank.indexing import Rows, block_of, compose, length
-from polykern.bank.storage import TILE_ENTRIES, Storage
+from polykern.bank.products import columns_times, rows_times
+from polykern.bank.storage import Storage
 from polykern.bank.terms import Terms, Wrapped, apply_terms, has_terms
 from polykern.parallel import run_blocks, spans
 
@@ -47,7 +48,7 @@ class MatrixStorage(Storage):
         self.index = index
 
     @abstractmethod
-    def subset(self, index: Rows, terms: Sequence[Terms]) -> MatrixStorage:
+    def subset(self, index: Rows) -> MatrixStorage:
         """The same matrices for some of the samples: positions are composed, nothing is copied."""
 
     def pass_over(self) -> None:
@@ -116,37 +117,32 @@ class MatrixStorage(Storage):
 
     def _form_of_triangle(self, k: int, rows: slice, inner: NDArray[np.float64]) -> float:
         """The diagonal block once and what is right of it twice: half of the matrix is never read."""
-        matrix = self.matrices[k][self.index, self.index]
-        vector = inner.astype(matrix.dtype)
-        right = slice(rows.stop, self.n_samples)
-        square = np.vdot(inner[rows], matrix[rows, rows] @ vector[rows])
-        return float(square + 2.0 * np.vdot(inner[rows], matrix[rows, right] @ vector[right]))
+        start = self.index.start  # type: ignore[union-attr]
+        here = slice(start + rows.start, start + rows.stop)
+        behind = slice(here.stop, start + self.n_samples)
+        square = inner[rows] * rows_times(self.matrices[k], here, here, inner[rows])
+        right = inner[rows] * rows_times(self.matrices[k], here, behind, inner[rows.stop :])
+        return float(square.sum() + 2.0 * right.sum())
 
-    def _product(self, k: int, rows: Rows, inner: NDArray[np.float64]) -> NDArray[Any]:
-        """Rows of the stored matrix times the inner vector."""
+    def _product(self, k: int, rows: Rows, inner: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows of the stored matrix times the inner vectors."""
         matrix, here = self.matrices[k], compose(self.index, rows)
         if isinstance(self.index, slice):
-            return _rows_times(matrix[:, self.index], here, inner.astype(matrix.dtype))
+            return rows_times(matrix, here, self.index, inner)
         if self.n_samples < SCATTERED_SHARE * matrix.shape[0]:
-            return block_of(matrix, here, self.index) @ inner.astype(matrix.dtype)
-        scattered = np.zeros((matrix.shape[0], inner.shape[1]), dtype=matrix.dtype)
+            return block_of(matrix, here, self.index) @ inner
         # Added, not set: a sample may stand twice in the index.
-        np.add.at(scattered, self.index, inner.astype(matrix.dtype))
-        return _rows_times(matrix, here, scattered)
+        scattered = np.zeros((matrix.shape[0], inner.shape[1]))
+        np.add.at(scattered, self.index, inner)
+        return rows_times(matrix, here, slice(0, matrix.shape[0]), scattered)
 
     def _by_support(self, k: int, cols: Rows, inner: NDArray[np.float64], support: NDArray[np.intp]) -> NDArray[Any]:
         """K[cols, :] c' by symmetry: K[support, cols]' c'[support], from the rows of the support alone."""
         matrix, there = self.matrices[k], compose(self.index, cols)
+        if isinstance(there, slice):
+            return columns_times(matrix, compose(self.index, support), there, inner[support])
         total = np.zeros((length(cols), inner.shape[1]))
         for span in spans(support.size, self._panel_height()):
             some = support[span]
-            total += block_of(matrix, compose(self.index, some), there).T @ inner[some].astype(matrix.dtype)
+            total += block_of(matrix, compose(self.index, some), there).T @ inner[some]
         return total
-
-
-def _rows_times(matrix: NDArray[Any], rows: Rows, vector: NDArray[Any]) -> NDArray[Any]:
-    """matrix[rows] @ vector, copying a bounded number of rows at a time."""
-    if isinstance(rows, slice):
-        return matrix[rows] @ vector
-    height = max(1, TILE_ENTRIES // max(1, matrix.shape[1]))
-    return np.concatenate([matrix[rows[span]] @ vector for span in spans(rows.size, height)])

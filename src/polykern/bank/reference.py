@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from polykern.bank.checks import checked_coef, checked_weights
 from polykern.bank.computed import TILE_COLS, TILE_ROWS, Member, families, family_blocks
 from polykern.bank.indexing import Rows, block_of, consecutive, length
+from polykern.bank.products import block_times
 from polykern.bank.stock import Stock
 from polykern.bank.views import Input, Reader
 from polykern.kernels.normalizers import Normalization
@@ -141,7 +142,7 @@ class Reference:
         def fill(rows: slice) -> None:
             for cols in spans(self.n_kept, TILE_COLS):
                 for k, block in self._each(new, rows, cols, wanted):
-                    distinct[k, rows] += block @ columns[cols].astype(block.dtype)
+                    distinct[k, rows] += block_times(block, columns[cols])
 
         run_blocks(fill, spans(new.n_samples, TILE_ROWS), self.n_jobs)
         out = np.zeros((self.n_kernels, *distinct.shape[1:]))

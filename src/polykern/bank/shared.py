@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from numpy.typing import NDArray
 from polykern._jit import jit
 from polykern.bank.indexing import Rows, compose, positions
 from polykern.bank.matrices import MatrixStorage
-from polykern.bank.terms import Terms, has_terms
+from polykern.bank.products import read_only
+from polykern.bank.terms import has_terms
 
 
 class SharedStorage(MatrixStorage):
@@ -19,23 +19,17 @@ class SharedStorage(MatrixStorage):
 
     kind = "shared"
 
-    def subset(self, index: Rows, terms: Sequence[Terms]) -> SharedStorage:
-        matrices, owner = self.matrices, self.owner
-        return SharedStorage(matrices, compose(self.index, index), terms, self.dtype, self.n_jobs, owner=owner)
+    def subset(self, index: Rows) -> SharedStorage:
+        terms = [one.take(index) for one in self.terms]
+        where = compose(self.index, index)
+        return SharedStorage(self.matrices, where, terms, self.dtype, self.n_jobs, owner=self.owner)
 
     def add_combined(self, weights: NDArray[np.float64], rows: Rows, cols: Rows, out: NDArray[Any]) -> None:
         plain = np.array([not has_terms(terms) for terms in self.terms])
         where = positions(compose(self.index, rows)), positions(compose(self.index, cols))
         for k in np.flatnonzero(plain & (weights != 0)).tolist():
-            _add_gathered(_read_only(self.matrices[k]), weights[k] * self.scales[k], *where, out)
+            _add_gathered(read_only(self.matrices[k]), weights[k] * self.scales[k], *where, out)
         super().add_combined(np.where(plain, 0.0, weights), rows, cols, out)
-
-
-def _read_only(matrix: NDArray[Any]) -> NDArray[Any]:
-    """A view that nobody may write to: memory-mapped and writable matrices then run the same compiled code."""
-    view = np.asarray(matrix).view()
-    view.flags.writeable = False
-    return view
 
 
 @jit

@@ -30,6 +30,7 @@ class Terms(Protocol):
     def shift(self) -> NDArray[Any] | None: ...
     @property
     def factor(self) -> NDArray[Any] | None: ...
+    def take(self, idx: Any) -> Terms: ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Plain:
     offset: float = 0.0
     shift: NDArray[Any] | None = None
     factor: NDArray[Any] | None = None
+
+    def take(self, idx: Any) -> Plain:
+        """The same for any samples."""
+        return self
 
 
 def has_terms(terms: Terms) -> bool:
