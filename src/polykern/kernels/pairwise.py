@@ -95,7 +95,12 @@ def min_sum(X: np.ndarray, Z: np.ndarray, dtype: Any = np.float64) -> np.ndarray
 def _looped(add: Callable[..., None], X: np.ndarray, Z: np.ndarray, dtype: Any) -> np.ndarray:
     out = np.zeros((len(X), len(Z)), dtype=dtype)
     # Samples along the last axis of `right`: the compiled loops run over them without a stride.
-    add(np.ascontiguousarray(X, dtype=dtype), np.ascontiguousarray(Z.T, dtype=dtype), out)
+    add(
+        np.ascontiguousarray(X, dtype=dtype),
+        np.ascontiguousarray(Z.T, dtype=dtype),
+        out,
+        max(256, _TILE // max(1, X.shape[1])),
+    )
     return out
 
 

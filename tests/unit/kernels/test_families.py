@@ -26,9 +26,7 @@ def gram(entry, data):
     return (kernel if columns is None else OnColumns(kernel, columns)).gram(data)
 
 
-@pytest.mark.parametrize(
-    "given", [3, X, NAMES, pd.DataFrame(X, columns=NAMES)], ids=["number", "array", "names", "frame"]
-)
+@pytest.mark.parametrize("given", [3, X, NAMES, pd.DataFrame(X, columns=NAMES)])
 def test_simplemkl_family_is_the_one_of_the_paper(given):
     entries = simplemkl_family(given)
     names = [name for name, _, _ in entries]

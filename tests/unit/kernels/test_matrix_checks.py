@@ -108,9 +108,7 @@ def test_tolerance_is_relative_to_the_largest_eigenvalue():
 def test_large_indefinite_matrix_is_found_and_the_claim_is_sound():
     X = np.random.default_rng(0).normal(size=(700, 5))
     K = np.tanh(X @ X.T - 1.0)
-    with pytest.raises(
-        ValueError, match=r"256 of its 700 samples alone give a most negative eigenvalue of (-[\d.]+)"
-    ) as info:
+    with pytest.raises(ValueError, match=r"256 of its 700 samples alone give a most negative") as info:
         check_matrix(K, LABEL)
     claimed = float(str(info.value).split("eigenvalue of ")[1].split(",")[0])
     assert np.linalg.eigvalsh(K)[0] <= claimed < 0

@@ -156,9 +156,7 @@ def test_wide_blocks_go_through_several_tiles():
 
 
 def test_bad_input():
-    with pytest.raises(
-        ValueError, match='normalize is \'traces\', expected "mean-diagonal", "trace".*or None. Did you mean'
-    ):
+    with pytest.raises(ValueError, match='expected "mean-diagonal", "trace".*or None. Did you mean'):
         normalizer("traces")
     with pytest.raises(TypeError, match="normalize is 3"):
         normalizer(3)
