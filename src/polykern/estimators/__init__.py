@@ -1,0 +1,7 @@
+"""Users start here: estimators with scikit-learn's interface."""
+
+from polykern.estimators._classifier import MKLClassifier
+from polykern.estimators._one_class import MKLOneClass
+from polykern.estimators._regressor import MKLRegressor
+
+__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor"]

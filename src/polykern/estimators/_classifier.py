@@ -1,0 +1,328 @@
+"""MKLClassifier: two classes, or more by one-vs-rest and one-vs-one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from polykern.bank import KernelBank
+from polykern.estimators._base import BaseMKL
+from polykern.estimators._calibration import Sigmoid, fit_sigmoid
+from polykern.estimators._decision import normalised, pairwise_probabilities, votes_with_confidence
+from polykern.estimators._inputs import as_array, sample_weights
+from polykern.estimators._labels import (
+    Targets,
+    binary_targets,
+    class_factors,
+    one_vs_one_targets,
+    one_vs_rest_targets,
+)
+from polykern.estimators._parameters import check_choice, check_flag, check_positive
+from polykern.estimators._probability import crossfit_outputs, stratified_folds
+from polykern.estimators._solve import Settings
+from polykern.estimators._transform import CombinedKernelMixin
+from polykern.losses import Logistic, Loss, as_loss
+
+_CLASSIFICATION_LOSSES = "'hinge', 'squared_hinge', 'smooth_hinge', 'logistic'"
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    if not (estimator.probability or _is_logistic(estimator.loss)):
+        raise AttributeError(
+            "predict_proba needs probability=True (Platt's sigmoid on cross-fitted outputs) or loss='logistic': "
+            f"this {type(estimator).__name__} has loss={estimator.loss!r} and probability=False."
+        )
+    return True
+
+
+def _is_logistic(loss: Any) -> bool:
+    return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "logistic")
+
+
+class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
+    """Classifier that learns its kernel: weights of the given kernels, and the machine on their sum, in one problem.
+
+        min_{f_1..f_F, bias}   Omega(|f_1|, .., |f_F|)  +  sum_i C_i loss(sum_k f_k(x_i) + bias, y_i)
+
+    with C_i = C * sample_weight_i * class_weight_{y_i}. It stops when the relative duality gap of this problem is below
+    `tol`, so the answer is known to be that close to the optimum, whatever the solver.
+
+    Parameters
+    ----------
+    kernels : str, kernel or list, default="default"
+        List of (name, kernel) or (name, kernel, columns) tuples, columns being names, positions, a slice or a column
+        selector; or a list of kernels, of kernel names or of callables; or one of them. "default" is a linear kernel
+        and RBF kernels of seven widths around the median distance of the samples, "rbf-grid" the RBF kernels alone.
+        Both look at distances: standardise the columns first (StandardScaler). With `Precomputed` kernels X holds
+        sample indices.
+    loss : str or Loss, default="hinge"
+        "hinge", "squared_hinge", "smooth_hinge", "logistic", or an object of `polykern.losses`.
+    multiclass : {"auto", "ovr", "ovo", "joint"}, default="auto"
+        How more than two classes become binary problems: one class against the rest, or each pair of classes. "auto" is
+        "ovr". "joint" comes with the multiclass hinge.
+    share_weights : bool, default=True
+        One set of kernel weights for all binary problems (they are then one problem); False gives each its own.
+    regularizer : str, float or Regularizer, default="l1"
+        What the kernel weights are confined to: "l1" keeps few kernels, "l2" or a number p >= 1 confines the p-norm of
+        the weights, "linf" is the plain sum of the kernels. To search over p write LpBall(p=1.5) and vary
+        `regularizer__p`.
+    solver : str or Solver, default="auto"
+        How the problem is solved; never what is solved.
+    C : float, default=1.0
+        Cost of the losses against the norm.
+    tol : float, default=1e-3
+        Relative duality gap to stop at, certified.
+    max_iter : int, default=1000
+        Iterations of the solver at most.
+    time_limit : float or None, default=None
+        Seconds at most; the best point so far is kept, with its gap and a warning.
+    fit_intercept : bool or "auto", default="auto"
+        Whether the problem has a bias; "auto" is True.
+    normalize : str or None, default="mean-diagonal"
+        How kernels are brought to one scale, fitted on the training samples: "mean-diagonal" (mean of the diagonal 1),
+        "trace", "diagonal", "center", "center-diagonal" or None.
+    memory : str or int, default="auto"
+        Budget for kernel values: "4GB", a number of bytes, or "auto", half of what is free.
+    n_jobs : int or None, default=None
+        Threads; None uses all cores this process may use.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the cost of each class, by the labels in y; labels that are not named have 1.
+    probability : bool, default=False
+        Learn Platt's sigmoid for `predict_proba`, on decision values from five folds.
+    keep_training_data : bool, default=False
+        Keep all training samples instead of the support vectors alone, for `transform`.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds of `probability=True`.
+    verbose : bool or int, default=False
+        1: a line per iteration.
+    callbacks : callable, list of callables or None, default=None
+        Called by the solver after each iteration.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Kernel weights; one row per binary problem with share_weights=False.
+    kernel_names_ : tuple of str
+    kernel_weights_ : dict
+        Name of the kernel -> its weight.
+    result_ : MKLResult
+        Coefficients, objective, certified gap, status and history, in the units of the problem.
+    classes_ : ndarray
+        Labels in sorted order; of two, the second is the positive one.
+    support_ : ndarray of shape (n_support,)
+        Positions of the support vectors in the X of `fit`.
+    dual_coef_ : ndarray of shape (n_support,) or (n_outputs, n_support)
+        Their coefficients, signed; one row per binary problem where there are several.
+    intercept_ : float or ndarray of shape (n_outputs,)
+    fit_intercept_ : bool
+        What fit_intercept="auto" came to.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, for frames only
+
+    Examples
+    --------
+    >>> from polykern import MKLClassifier, kernels
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> shape = ["petal length (cm)", "petal width (cm)"]
+    >>> model = MKLClassifier([("petal", kernels.RBF(), shape), ("all", kernels.Linear())]).fit(X, y)
+    >>> list(model.kernel_weights_)
+    ['petal', 'all']
+    """
+
+    def __init__(
+        self,
+        kernels: Any = "default",
+        *,
+        loss: Any = "hinge",
+        multiclass: str = "auto",
+        share_weights: bool = True,
+        regularizer: Any = "l1",
+        solver: Any = "auto",
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        fit_intercept: bool | str = "auto",
+        normalize: str | None = "mean-diagonal",
+        memory: str | int = "auto",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        probability: bool = False,
+        keep_training_data: bool = False,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.loss = loss
+        self.multiclass = multiclass
+        self.share_weights = share_weights
+        self.regularizer = regularizer
+        self.solver = solver
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.probability = probability
+        self.keep_training_data = keep_training_data
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MKLClassifier:
+        """Learn kernel weights and machine.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features), or sample indices (n,) for Precomputed kernels
+        y : array-like of shape (n,)
+            Labels of any kind, at least two different ones.
+        sample_weight : array-like of shape (n,), default=None
+            Factor on the cost of each sample; 2 is the sample twice, 0 leaves it out.
+        """
+        settings = self._settings()
+        cost = check_positive("C", self.C, ": it is the cost of the losses")
+        samples = self._training_samples(X)
+        labels = _checked_labels(y, len(samples))
+        weights = sample_weights(sample_weight, len(samples))
+        rows = np.flatnonzero(weights)
+        codes = self._encode(labels[rows])
+        factors = class_factors(self.class_weight, self.classes_, codes, weights[rows])
+        targets = self._targets(codes, cost * weights[rows] * factors[codes])
+        bank = self._build_bank(samples.take(rows))
+        self._learn(bank, targets, settings, rows)
+        self._sigmoids = self._calibrate(bank, targets, settings, codes, weights[rows]) if self.probability else None
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values: (m,) for two classes, above 0 for the second; otherwise (m, n_classes), the largest wins.
+
+        One-vs-one: votes of the pairs, plus a term below 1/3 that orders equal votes by their confidence.
+        """
+        return self._decision(self._outputs(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label of each sample."""
+        decision = self.decision_function(X)
+        return self.classes_[decision.argmax(axis=1) if decision.ndim == 2 else (decision > 0).astype(int)]
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, (m, n_classes).
+
+        With loss="logistic" the model's own: the sigmoid of the decision value (more classes: normalised to sum 1;
+        one-vs-one: mean over the pairs of the class). With probability=True Platt's sigmoid per decision column,
+        learned on decision values of samples that the machine had not seen. The kernel weights had: they are learned
+        once, on all samples, and held fixed in the folds. With few samples and many kernels that makes the
+        probabilities somewhat too sure of themselves; where this matters, wrap the whole model in
+        sklearn.calibration.CalibratedClassifierCV. As everywhere with Platt's sigmoid, the most probable class can
+        differ from `predict` near the border.
+        """
+        outputs = self._outputs(X)
+        if self._sigmoids is None:
+            return self._own_probabilities(outputs)
+        columns = self._decision(outputs).reshape(len(outputs), -1)
+        positive = np.column_stack([sigmoid(f) for sigmoid, f in zip(self._sigmoids, columns.T, strict=True)])
+        return normalised(positive)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    # ---- inside
+    # -------------------------------------------------------------------------------------------------------
+
+    def _resolve_loss(self) -> Loss:
+        check_flag("probability", self.probability)
+        check_flag("share_weights", self.share_weights)
+        _check_multiclass(self.multiclass, self.loss)
+        loss = as_loss(self.loss)
+        if loss.targets != "signs":
+            raise ValueError(
+                f"loss is {self.loss!r}, which is not a loss for labels; MKLClassifier takes {_CLASSIFICATION_LOSSES} "
+                "(MKLRegressor takes the losses for real targets)."
+            )
+        return loss
+
+    def _encode(self, labels: np.ndarray) -> np.ndarray:
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has only one class, {self.classes_.tolist()[0]!r} (among samples of weight above 0), expected at least "
+                "two classes; to learn from one class use MKLOneClass."
+            )
+        return codes
+
+    def _targets(self, codes: np.ndarray, costs: np.ndarray) -> Targets:
+        n_classes = len(self.classes_)
+        # Kept from fit: one-vs-one of three classes has as many outputs as one-vs-rest, so their number does not tell.
+        self._one_vs_one = n_classes > 2 and self.multiclass == "ovo"
+        if n_classes == 2:
+            return binary_targets(codes, costs)
+        return (one_vs_one_targets if self._one_vs_one else one_vs_rest_targets)(codes, costs, n_classes)
+
+    def _decision(self, outputs: np.ndarray) -> np.ndarray:
+        if outputs.shape[1] == 1:
+            return outputs[:, 0]
+        return votes_with_confidence(outputs, len(self.classes_)) if self._one_vs_one else outputs
+
+    def _own_probabilities(self, outputs: np.ndarray) -> np.ndarray:
+        from scipy.special import expit
+
+        if self._one_vs_one:
+            return pairwise_probabilities(outputs, len(self.classes_))
+        return normalised(expit(outputs))
+
+    def _calibrate(
+        self, bank: KernelBank, targets: Targets, settings: Settings, codes: np.ndarray, weights: np.ndarray
+    ) -> list[Sigmoid]:
+        random_state = check_random_state(self.random_state)
+        outputs = crossfit_outputs(bank, targets, settings, self.result_, stratified_folds(codes, random_state))
+        columns = self._decision(outputs).reshape(len(codes), -1)
+        first = 1 if columns.shape[1] == 1 else 0
+        return [fit_sigmoid(f, codes == first + column, weights) for column, f in enumerate(columns.T)]
+
+
+def _checked_labels(y: Any, n_samples: int) -> np.ndarray:
+    """(n,) labels of any kind, one per sample and none missing."""
+    if y is None:
+        raise ValueError("y is None; this classifier requires y to be passed: one label per sample.")
+    labels = column_or_1d(as_array(y), warn=True)
+    if len(labels) != n_samples:
+        raise ValueError(f"y has {len(labels)} labels and X has {n_samples} samples, expected one label per sample.")
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return labels
+
+
+def _check_multiclass(multiclass: Any, loss: Any) -> None:
+    check_choice("multiclass", multiclass, ("auto", "ovr", "ovo", "joint"))
+    if isinstance(loss, str) and loss == "multiclass":
+        if multiclass in ("ovr", "ovo"):
+            raise ValueError(
+                f"loss='multiclass' treats all classes in one problem, and multiclass={multiclass!r} splits them up; "
+                f"take loss='hinge' with multiclass={multiclass!r}."
+            )
+        raise ValueError(
+            "loss='multiclass' is not available in this version, expected one of "
+            f"{_CLASSIFICATION_LOSSES}; for more than two classes take loss='hinge' with multiclass='ovr' or 'ovo'."
+        )
+    if multiclass == "joint":
+        raise ValueError(
+            "multiclass='joint' is not available in this version, expected 'auto', 'ovr' or 'ovo': both learn one "
+            "set of kernel weights for all classes too (share_weights=True)."
+        )

@@ -1,0 +1,77 @@
+"""A fitted model as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_TOP = 10
+_BAR = 24
+
+
+def summary(model: Any) -> str:
+    """Data, problem, status with its certified gap, the largest kernel weights, and where the kernels were kept."""
+    lines = [type(model).__name__, *_facts(model), "", *_weight_lines(model), "", model._memory_plan]
+    return "\n".join(lines)
+
+
+def _facts(model: Any) -> list[str]:
+    result = model.result_
+    facts = {
+        "data": _data(model),
+        "problem": _problem(model),
+        "status": result.status.value,
+        "gap": f"{result.gap:.2e} (tol {model.tol:g}), primal {result.primal:.6g}, dual {result.dual:.6g}",
+        "solver": f"{result.solver}, {result.n_iter} iterations, {result.n_kernel_products} kernel products, "
+        f"{result.seconds:.3g} s",
+        "support": f"{len(model.support_)} of {model._n_samples_fit} samples",
+    }
+    return [f"  {name:<9}{text}" for name, text in facts.items()]
+
+
+def _data(model: Any) -> str:
+    classes = getattr(model, "classes_", None)
+    labels = "" if classes is None else f", {len(classes)} classes"
+    return f"{model._n_samples_fit} samples, {len(model.kernel_names_)} kernels{labels}"
+
+
+def _problem(model: Any) -> str:
+    terms = [
+        f"loss {_shown(getattr(model, 'loss', None))}" if hasattr(model, "loss") else f"one class, nu {model.nu:g}"
+    ]
+    terms.append(f"regularizer {_shown(model.regularizer)}")
+    if hasattr(model, "C"):
+        terms.append(f"C {model.C:g}")
+    terms.append("with intercept" if model.fit_intercept_ else "without intercept")
+    return ", ".join(terms + _multiclass(model))
+
+
+def _multiclass(model: Any) -> list[str]:
+    n_outputs = np.atleast_2d(model.dual_coef_).shape[0]
+    if n_outputs == 1:
+        return []
+    how = "one-vs-one" if model._one_vs_one else "one-vs-rest"
+    return [how, "kernel weights shared" if model.weights_.ndim == 1 else "kernel weights per output"]
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _weight_lines(model: Any) -> list[str]:
+    """The largest weights with bars; where every output has its own, their mean."""
+    weights = np.atleast_2d(model.weights_).mean(axis=0)
+    order = np.argsort(-weights, kind="stable")[:_TOP]
+    kept = int(np.count_nonzero(weights))
+    width = max(len(model.kernel_names_[k]) for k in order)
+    averaged = ", mean over outputs" if model.weights_.ndim == 2 else ""
+    title = f"  kernel weights ({kept} of {len(weights)} kernels kept{averaged})"
+    largest = weights[order[0]] or 1.0
+    rows = [f"    {model.kernel_names_[k]:<{width}}  {weights[k]:.4f}  {_bar(weights[k] / largest)}" for k in order]
+    left = len(weights) - len(order)
+    return [title, *rows, *([f"    ... and {left} more"] if left else [])]
+
+
+def _bar(share: float) -> str:
+    return "#" * round(_BAR * share)
