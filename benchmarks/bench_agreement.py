@@ -2,7 +2,7 @@
 
     python benchmarks/bench_agreement.py [name ...]
 
-ionosphere, sonar, liver, wpbc, pima (91 to 793 kernels, C = 100, unit trace), letter 2,000 (C = 10), housing (regression).
+ionosphere, sonar, liver, wpbc, pima (91 to 793 kernels, C = 100, unit trace), letter 2,000 (C = 10), housing.
 All samples are used. Asserts that every solver reaches 1e-3 and that all objectives of one problem agree within it.
 """
 

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_startup.py
 
-Wall seconds of fresh interpreters, median of several. Asserts the limits: import under 0.5 s beyond the dependencies' own,
-first fit of 200 x 5 under 1.5 s with a warm cache, under 30 s on the very first run ever (empty cache).
+Wall seconds of fresh interpreters, median of several. Asserts the limits: import under 0.5 s beyond that of the
+dependencies, first fit of 200 x 5 under 1.5 s with a warm cache, under 30 s on the very first run ever (empty cache).
 """
 
 from __future__ import annotations

@@ -9,15 +9,17 @@ with f_k = b_k K_k a. Several outputs that share the kernel weights (one-vs-rest
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polykern.bank import KernelBank
 from polykern.losses import Loss
 from polykern.problems.machine import MachineProblem, relative_gap
 from polykern.regularizers import Regularizer
+
+if TYPE_CHECKING:
+    from polykern.bank import KernelBank
 
 Array = NDArray[np.float64]
 
@@ -56,7 +58,7 @@ class MKLProblem:
                 raise ValueError(f"{name} has shape {values.shape}, expected (samples, outputs) = {shape}.")
         if self.loss.needs_intercept and not self.fit_intercept:
             raise ValueError(
-                f"fit_intercept is False, but {type(self.loss).__name__} is about its bias: leave it True."
+                f"fit_intercept is False, but {type(self.loss).__name__} needs a bias: leave it True."
             )
 
     @property

@@ -80,7 +80,7 @@ class Run:
         self.tol = tol
         self.max_iter = max_iter
         self.callbacks = callbacks
-        self.started = time.perf_counter()
+        self.started = time.monotonic()
         self.deadline = None if time_limit is None else self.started + time_limit
         self.history: list[Record] = []
         self.best: Evaluation | None = None
@@ -124,7 +124,7 @@ class Run:
     @property
     def inner_tol(self) -> float:
         """How finely machines are to be solved now: finer than the gap that is left."""
-        left = min(self.gap, COARSEST_INNER_TOL / INNER_SHARE)
+        left = min(self.hoped_gap, COARSEST_INNER_TOL / INNER_SHARE)
         return INNER_SHARE * max(left, self.tol)
 
     # -- bounds ----------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Run:
             return Status.CONVERGED
         if any(wants_stop):
             return Status.STOPPED
-        if self.deadline is not None and time.perf_counter() >= self.deadline:
+        if self.deadline is not None and time.monotonic() >= self.deadline:
             return Status.TIME_LIMIT
         if len(self.history) >= self.max_iter:
             return Status.MAX_ITER
@@ -207,7 +207,7 @@ class Run:
     @property
     def seconds(self) -> float:
         """Time since the start."""
-        return time.perf_counter() - self.started
+        return time.monotonic() - self.started
 
     def spent(self) -> tuple[int, int]:
         """Kernel-vector products and bytes moved since the start."""

@@ -28,11 +28,15 @@ from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]
 
+# Machines are solved this much finer than for plain cutting planes: their values and slopes are compared with each other.
+PRECISION = 0.1
+
 
 @dataclass(frozen=True)
 class _State:
     planes: CuttingPlanes
     current: Evaluation
+    precision: float
 
 
 class SimpleMKL(Solver):
@@ -63,15 +67,19 @@ class SimpleMKL(Solver):
         planes = CuttingPlanes(problem.bank.n_kernels, first.primal)
         planes.add(first)
         planes.suggest(run)
-        return _State(planes, first)
+        return _State(planes, first, PRECISION)
 
     def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
-        search = _Search(run, state.planes)
+        search = _Search(run, state.planes, state.precision)
         current, direction = search.to_border(state.current, reduced_gradient(state.current))
         if direction is not None:
             current = search.along(current, direction, self.max_search, self.slope_share)
         state.planes.suggest(run)
-        return _State(state.planes, current)
+        if current is not state.current:
+            return _State(state.planes, current, state.precision)
+        # No step was better: what looks like a descent direction is the error of the machines. Solve them finer.
+        finer = _Search(run, state.planes, 0.1 * state.precision)
+        return _State(state.planes, finer.visit(current.weights, near=current), 0.1 * state.precision)
 
 
 def reduced_gradient(at: Evaluation) -> Array:
@@ -88,13 +96,15 @@ def reduced_gradient(at: Evaluation) -> Array:
 class _Search:
     """Moves along a direction; every machine solved on the way adds a plane."""
 
-    def __init__(self, run: Run, planes: CuttingPlanes) -> None:
+    def __init__(self, run: Run, planes: CuttingPlanes, precision: float) -> None:
         self.run = run
         self.planes = planes
+        self.precision = precision
 
     def visit(self, weights: Array, near: Evaluation) -> Evaluation:
         """Solve the machine at `weights`."""
-        evaluation = self.run.evaluate(np.maximum(weights, 0.0) / np.maximum(weights, 0.0).sum(), near=near)
+        inside = np.maximum(weights, 0.0)
+        evaluation = self.run.evaluate(inside / inside.sum(), near, tol=self.precision * self.run.inner_tol)
         self.planes.add(evaluation)
         return evaluation
 

@@ -29,9 +29,8 @@ def random_point(problem, seed):
 def test_gap_is_never_negative(pair, seed, intercept, n_outputs):
     """Fenchel-Young for the whole problem: any dual point lies below any primal point."""
     loss, regularizer = pair
-    problem, _ = small_problem(
-        loss, REGULARIZERS[regularizer], n=10, intercept=intercept, n_outputs=n_outputs, seed=seed
-    )
+    sizes = {"n": 10, "n_outputs": n_outputs, "seed": seed, "intercept": intercept}
+    problem, _ = small_problem(loss, REGULARIZERS[regularizer], **sizes)
     one, other = random_point(problem, seed), random_point(problem, seed + 1)
     certificate = problem.certificate(one, other.coef)
     assert certificate.primal >= certificate.dual - 1e-9 * abs(certificate.primal)
