@@ -2,12 +2,12 @@
 
     min_a  1/2 a'Ka - linear'a + kink'|a|      lower <= a <= upper,  sum a = bias_sum where there is a bias
 
-One round: choose the variables worth moving (those that violate optimality, and the free ones), copy their square block of
-K, run the compiled steps of `smo_core` on it until its own gap is a fraction of what it was, and carry the change over to the
-gradient of all n variables with the rows that changed. A block of a thousand variables lives in the processor's cache, where
-a step costs a fraction of a step on the whole matrix; variables at their bounds are left alone until the gradient says otherwise, so
-this is shrinking as well, with an unshrunk check every round. Where most variables are worth moving and the matrix is in memory,
-the block is the matrix itself.
+One round: choose the variables worth moving (those that violate optimality, and the free ones), copy their square
+block of K, run the compiled steps of `smo_core` on it until its own gap is a fraction of what it was, and carry the
+change over to the gradient of all n variables with the rows that changed. A block of a thousand variables lives in
+the processor's cache, where a step costs a fraction of a step on the whole matrix. Variables at their bounds are left
+alone until the gradient says otherwise, so this is shrinking as well, with an unshrunk check every round. Where most
+variables are worth moving and the matrix is in memory, the block is the matrix itself.
 
 References: T. Joachims, "Making large-scale SVM learning practical", 1998 (working sets); `smo_core` for the steps.
 """
@@ -133,9 +133,10 @@ class Descent:
 def choose_working_set(point: Point, bias: float, most: int, *, keep_all_free: bool) -> Indices:
     """Sorted indices of the variables most worth moving.
 
-    First the extremes of either direction (a step needs one variable that rises and one that falls, whatever the bias says), then
-    the free ones, then the others in the order of their violation at this bias. With keep_all_free there are more than `most`
-    where more are free; without it (`most` is what memory holds) the free ones compete by their violation.
+    First the extremes of either direction (a step needs one variable that rises and one that falls, whatever the bias
+    says), then the free ones, then the others in the order of their violation at this bias. With keep_all_free there
+    are more than `most` where more are free; without it (`most` is what memory holds) the free ones compete by
+    violation.
     """
     upward, downward = -(point.gradient + point.up_offset + bias), point.gradient + point.down_offset + bias
     violation = np.maximum(upward, downward)
@@ -165,7 +166,7 @@ def _largest(values: Array, count: int) -> Indices:
 
 def _shuffle(n: int) -> Array:
     """(n,) well-spread numbers in [0, 1), the same every time: multiples of the golden ratio."""
-    return np.arange(n) * 0.6180339887498949 % 1.0
+    return np.asarray(np.arange(n) * 0.6180339887498949 % 1.0, dtype=np.float64)
 
 
 def _per_sample(values: Any, n: int) -> Array:

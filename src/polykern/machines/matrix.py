@@ -1,4 +1,4 @@
-"""The combined matrix K = sum_k weights_k K_k as a machine reads it: whole where it fits in memory, otherwise row by row.
+"""The combined matrix K = sum_k weights_k K_k as a machine reads it: whole where it fits, otherwise row by row.
 
 Sums are taken in float64 whatever the type of the entries, so that a float32 matrix is an exact problem of its own.
 """
@@ -118,7 +118,7 @@ class CombinedMatrix:
         if len(missing):
             out[missing] = self._source(idx[missing])
             for r in missing:
-                self._cache.put(int(idx[r]), out[r].copy())
+                self._cache.put(int(idx[r]), out[r])
         return out
 
     def block(self, idx: NDArray[np.intp]) -> AnyArray:

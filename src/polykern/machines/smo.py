@@ -2,8 +2,8 @@
 
     max_a  linear'a - kink'|a| - 1/2 a'Ka      lower <= a <= upper,  sum a = bias_sum where there is a bias
 
-is the dual of  min_{a, bias} 1/2 a'Ka + sum_i C_i loss((Ka)_i + bias, y_i) + bias_sum * bias, one form for all three: the regression
-dual keeps one variable per sample, with a kink at 0 instead of a second copy.
+is the dual of  min_{a, bias} 1/2 a'Ka + sum_i C_i loss((Ka)_i + bias, y_i) + bias_sum * bias. One form serves all
+three: regression keeps one variable per sample, with a kink at 0, instead of two that exclude each other.
 
 Given     K, the linear form and the bounds of the loss, and any starting point
 Stop      primal - dual <= tol * |primal|, both of the problem itself, at the one a that is returned

@@ -1,17 +1,18 @@
 """The compiled loops of sequential minimal optimisation, on one dense matrix.
 
-    min_a  1/2 a'Ka - linear'a + sum_i kink_i |a_i|      lower <= a <= upper,  sum(a) kept (pair steps) or free (single steps)
+    min_a  1/2 a'Ka - linear'a + sum_i kink_i |a_i|      lower <= a <= upper,  sum(a) kept or free
 
-K (m, m) is float32 or float64, everything else float64 (m,); gradient = Ka - linear leaves the kinks out. At a = 0 a kink
-makes the slope one-sided, so every variable has an upward and a downward slope:
+K (m, m) is float32 or float64, everything else float64 (m,); gradient = Ka - linear leaves the kinks out. At a = 0 a
+kink makes the slope one-sided, so every variable has an upward and a downward slope:
 
     up_i   = gradient_i + (kink_i if a_i >= 0 else -kink_i)      +inf at the upper bound
     down_i = gradient_i + (kink_i if a_i >  0 else -kink_i)      -inf at the lower bound
 
-and a is optimal when max(down) <= min(up). `up_offset` and `down_offset` hold the second terms, which turns the selection loops
-into plain streams without branches. The position of an extreme value is found in the same pass: its bits, read as an integer of
-the same order, carry the index in their lowest bits, and minima of integers vectorise under any floating-point rules. The chosen
-variable is then the best one up to rounding in the bits the index took, and any violating pair makes a valid step.
+and a is optimal when max(down) <= min(up). `up_offset` and `down_offset` hold the second terms, which turns the
+selection loops into plain streams without branches. The position of an extreme value is found in the same pass: its
+bits, read as an integer of the same order, carry the index in their lowest bits, and minima of integers vectorise
+under any floating-point rules. The chosen variable is the best one up to rounding in the bits that the index took,
+and any violating pair makes a valid step.
 
 Selection: R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for training support
 vector machines", JMLR 6, 2005 (WSS 2), here with one-sided slopes.
@@ -156,7 +157,7 @@ def _index_mask(m):
 
 @jit
 def pair_steps(matrix, box, point, n_steps):
-    """Up to n_steps of SMO that keep sum(a); how many were taken: fewer when no pair violates optimality any more."""
+    """Up to n_steps of SMO that keep sum(a); returns how many: fewer when no pair violates optimality any more."""
     coef, gradient, up_offset, down_offset = point
     diagonal, lower, upper, kink = box
     mask = np.int64(_index_mask(coef.shape[0]))
@@ -191,7 +192,7 @@ def pair_steps(matrix, box, point, n_steps):
 
 @jit
 def single_steps(matrix, box, point, n_steps):
-    """Up to n_steps of coordinate descent, best gain first; how many were taken: fewer when no slope violates optimality."""
+    """Up to n_steps of coordinate descent, best gain first; returns how many: fewer when every slope is optimal."""
     coef, gradient, up_offset, down_offset = point
     diagonal, lower, upper, kink = box
     mask = np.int64(_index_mask(coef.shape[0]))
@@ -219,7 +220,10 @@ def single_steps(matrix, box, point, n_steps):
 
 @jit
 def _residual(coef, gradient, box, bias):
-    """The duality gap at this bias, sum_i max_v (phi_i(a_i) - phi_i(v)), phi_i(v) = v (gradient_i + bias) + kink_i |v|; its slope."""
+    """The duality gap at this bias, and its slope in the bias.
+
+    sum_i max_v phi_i(a_i) - phi_i(v),   phi_i(v) = v (gradient_i + bias) + kink_i |v|,   v between the bounds.
+    """
     gap, slope = 0.0, 0.0
     for i in range(coef.shape[0]):
         pull = gradient[i] + bias
@@ -234,7 +238,7 @@ def _residual(coef, gradient, box, bias):
 def gap_and_bias(box, point, with_bias):
     """The duality gap of the sub-problem and the bias that makes it smallest (0 without a bias).
 
-    The gap is convex and piecewise linear in the bias, its minimum lies between -max(down) and -min(up): bisection on the slope.
+    It is convex and piecewise linear in the bias, least between -max(down) and -min(up): bisection on the slope.
     """
     coef, gradient, up_offset, down_offset = point
     if not with_bias:
