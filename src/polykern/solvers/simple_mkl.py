@@ -28,7 +28,7 @@ from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]
 
-# Machines are solved this much finer than for plain cutting planes: their values and slopes are compared with each other.
+# Machines are solved this much finer than for cutting planes: their values and slopes are compared with each other.
 PRECISION = 0.1
 
 
