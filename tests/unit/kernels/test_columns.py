@@ -89,7 +89,7 @@ def test_types_of_numbers():
         (VALUES, "age", ValueError, "column 'age' is asked for by name, but X is an array without names"),
         (
             PANDAS,
-            ["hight"],
+            ["Height"],
             ValueError,
             "column 'hight' does not exist; X has .*mean 'height'",
         ),
