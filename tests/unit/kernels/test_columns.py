@@ -91,7 +91,7 @@ def test_types_of_numbers():
             PANDAS,
             ["Height"],
             ValueError,
-            "column 'hight' does not exist; X has .*mean 'height'",
+            "column 'Height' does not exist; X has .*mean 'height'",
         ),
         (POLARS, ["zzz"], ValueError, "column 'zzz' does not exist"),
         (PANDAS, slice("zzz", None), ValueError, "column 'zzz' does not exist"),
