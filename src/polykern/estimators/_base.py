@@ -82,6 +82,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _settings(self) -> Settings:
         """Every constructor argument checked and resolved, before any data is touched."""
+        named_kernels(self.kernels)  # a mistake in the list is named before the data are read
         check_flag("keep_training_data", self.keep_training_data)
         time_limit = (
             None if self.time_limit is None else check_positive("time_limit", self.time_limit, " (seconds) or None")
@@ -113,7 +114,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _build_bank(self, samples: Samples) -> KernelBank:
         table = samples.matrix if samples.frame is None else samples.frame
-        named = named_kernels(self.kernels, table if table.ndim == 2 else 1)
+        named = named_kernels(self.kernels, table if len(table.shape) == 2 else 1)
         if samples.frame is not None:
             named = named.on_frame(samples.frame)
         return build_bank(

@@ -300,7 +300,7 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
 def _checked_labels(y: Any, n_samples: int) -> np.ndarray:
     """(n,) labels of any kind, one per sample and none missing."""
     if y is None:
-        raise ValueError("y is None; this classifier requires y to be passed: one label per sample.")
+        raise ValueError("MKLClassifier requires y to be passed, but the target y is None: give one label per sample.")
     labels = column_or_1d(as_array(y), warn=True)
     if len(labels) != n_samples:
         raise ValueError(f"y has {len(labels)} labels and X has {n_samples} samples, expected one label per sample.")

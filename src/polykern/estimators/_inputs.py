@@ -90,7 +90,7 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
         )
     if not np.any(weights > 0):
         raise ValueError(
-            "sample_weight is 0 for every sample, expected at least one class of samples with weights above 0."
+            "sample_weight is zero for every sample, expected weights above 0 for those to learn from."
         )
     return weights
 

@@ -57,7 +57,7 @@ class _Entry:
     kernel: Any
 
 
-def named_kernels(spec: Any, features: Any) -> NamedKernels:
+def named_kernels(spec: Any, features: Any = 1) -> NamedKernels:
     """The kernels that `spec` asks for; `features` (data, or the number of columns) is what families are made for."""
     entries = [expanded for entry in _entries(spec) for expanded in _expand(entry, features)]
     _check_given_names(entries)

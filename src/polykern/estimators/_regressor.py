@@ -135,7 +135,7 @@ class MKLRegressor(CombinedKernelMixin, RegressorMixin, BaseMKL):
 def _checked_values(y: Any, n_samples: int) -> np.ndarray:
     """(n,) finite real numbers, one per sample."""
     if y is None:
-        raise ValueError("y is None; this regressor requires y to be passed: one number per sample.")
+        raise ValueError("MKLRegressor requires y to be passed, but the target y is None: give one number per sample.")
     raw = column_or_1d(as_array(y), warn=True)
     if len(raw) != n_samples:
         raise ValueError(f"y has {len(raw)} values and X has {n_samples} samples, expected one value per sample.")
