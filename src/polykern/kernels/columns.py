@@ -97,8 +97,9 @@ def _name_position(name: str, names: list[Any] | None, total: int, label: str) -
             f"use positions 0 to {total - 1}, or pass a data frame."
         )
     if name not in names:
-        close = difflib.get_close_matches(name, [str(other) for other in names], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
+        by_lower = {str(other).lower(): other for other in names}  # a wrong case is the nearest miss
+        close = difflib.get_close_matches(name.lower(), list(by_lower), n=1)
+        hint = f"; did you mean {by_lower[close[0]]!r}?" if close else "."
         raise ValueError(f"{label}: column {name!r} does not exist; X has {_existing(names, total)}{hint}")
     return names.index(name)
 
