@@ -73,8 +73,8 @@ class KernelBank:
         some, others = as_rows(rows, self.n_samples, "rows"), as_rows(cols, self.n_samples, "cols")
         distinct = np.empty((self._n_distinct, length(some), length(others)), dtype=self.dtype)
         for storage, places in self._storages:
-            storage.blocks(some, others, [distinct[place] for place in places])
-        self._pass_over(0, self._n_distinct * length(some) * length(others))
+            storage.blocks(some, others, [distinct[place] for place in places], range(len(places)))
+        self._finish(0, self._n_distinct * length(some) * length(others))
         return self._spread(distinct)
 
     def rows(self, idx: Any, weights: ArrayLike) -> NDArray[Any]:
@@ -89,7 +89,7 @@ class KernelBank:
 
         height = max(1, min(PANEL_ROWS, -(-length(some) // 8)))
         run_blocks(fill, spans(length(some), height), self.n_jobs if work > WORTH_THREADS else 1)
-        self._pass_over(0, work)
+        self._finish(0, work)
         return out
 
     def diag(self, weights: ArrayLike) -> NDArray[np.float64]:
@@ -121,7 +121,7 @@ class KernelBank:
         finite = run_blocks(fill, panels, self.n_jobs)
         run_blocks(lambda rows: mirror(result, rows), panels, self.n_jobs)
         n_used = int(np.count_nonzero(mixed))
-        self._pass_over(n_used, n_used * self.n_samples**2)
+        self._finish(n_used, n_used * self.n_samples**2)
         if not all(finite):
             self.check_finite(weights)
         return result
@@ -131,11 +131,11 @@ class KernelBank:
     def scores(self, coef: ArrayLike) -> NDArray[np.float64]:
         """K_k @ coef for every k: (F, n) for coef (n,), (F, n, T) for coef (n, T); float64."""
         given = checked_coef(coef, self.n_samples)
-        columns = given.reshape(self.n_samples, -1)
+        columns = given if given.ndim == 2 else given[:, None]
         distinct = np.empty((self._n_distinct, *columns.shape))
         for storage, places in self._storages:
             distinct[places] = storage.scores(columns)
-        self._pass_over(self.n_kernels * columns.shape[1], self._n_distinct * self.n_samples**2)
+        self._finish(self.n_kernels * columns.shape[1], self._n_distinct * self.n_samples**2)
         if not np.isfinite(distinct).all():
             self.check_finite()
         return self._spread(distinct).reshape(self.n_kernels, *given.shape)
@@ -143,12 +143,12 @@ class KernelBank:
     def quad_forms(self, coef: ArrayLike) -> NDArray[np.float64]:
         """trace(coef' K_k coef) for every k: (F,), float64, over the rows where coef is not zero."""
         given = checked_coef(coef, self.n_samples)
-        columns = given.reshape(self.n_samples, -1)
+        columns = given if given.ndim == 2 else given[:, None]
         distinct = np.empty(self._n_distinct)
         for storage, places in self._storages:
             distinct[places] = storage.quad_forms(columns)
         support = int(np.count_nonzero(columns.any(axis=1)))
-        self._pass_over(self.n_kernels * columns.shape[1], self._n_distinct * support**2)
+        self._finish(self.n_kernels * columns.shape[1], self._n_distinct * support**2)
         if not np.isfinite(distinct).all():
             self.check_finite()
         return self._spread(distinct)
@@ -213,7 +213,7 @@ class KernelBank:
         for storage, places in self._storages:
             storage.add_combined(mixed[places], rows, cols, out)
 
-    def _pass_over(self, products: int, entries: int) -> None:
+    def _finish(self, products: int, entries: int) -> None:
         for storage, _ in self._storages:
-            storage.pass_over()
+            storage.release()
         self.counts.add(int(products), int(entries) * self.dtype.itemsize)

@@ -14,7 +14,7 @@ from polykern.bank.bank import KernelBank
 from polykern.bank.budget import parse_memory
 from polykern.bank.checks import checked_dtype
 from polykern.bank.computed import ComputedStorage, Member
-from polykern.bank.dense import DenseStorage, fill_stack
+from polykern.bank.dense import DenseStorage
 from polykern.bank.indexing import Rows, consecutive, length
 from polykern.bank.matrices import MatrixStorage
 from polykern.bank.members import check_members, checked_kernels, checked_names, distinct_slots, resolve_members
@@ -80,7 +80,7 @@ def build_bank(
         names=labels,
         members=tuple(members[s] for s in live),
         terms=tuple(fitted[s] for s in live),
-        diagonals=np.array([diagonals[s] for s in live]).reshape(len(live), -1),
+        diagonals=np.array([diagonals[s] for s in live]).reshape(len(live), len(views.arrays[0])),
         readers=tuple(views.readers),
         views=tuple(views.arrays),
         training=tuple(views.arrays),
@@ -211,8 +211,7 @@ def _filled(kind: str, source: Storage) -> DenseStorage:
         storage = DenseStorage(np.empty(shape, dtype=source.dtype), source.n_jobs)
     else:
         storage = MappedStorage(shape, source.dtype, source.n_jobs)
-    fill_stack(storage.stack, source)
-    storage.pass_over()
+    storage.fill(source)
     return storage
 
 

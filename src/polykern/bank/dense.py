@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern._jit import jit
-from polykern.bank.indexing import Rows, part, positions
+from polykern.bank.indexing import Rows, positions
 from polykern.bank.matrices import MatrixStorage
 from polykern.bank.shared import SharedStorage
 from polykern.bank.storage import Storage
@@ -23,6 +23,7 @@ class DenseStorage(MatrixStorage):
     """All entries in memory."""
 
     kind = "dense"
+    kernels_at_once = 1 << 16  # filled side by side, so that families share their base
 
     def __init__(self, stack: NDArray[Any], n_jobs: int | None) -> None:
         super().__init__(stack, slice(0, stack.shape[1]), [Plain()] * len(stack), stack.dtype, n_jobs)
@@ -43,19 +44,22 @@ class DenseStorage(MatrixStorage):
         _add_rows(self.stack, wanted, factors, positions(rows), cols.start, out)
         return None
 
+    def fill(self, source: Storage) -> None:
+        """K_k of every kernel of `source`: the upper triangles are computed, the lower ones mirrored."""
+        panels = spans(self.n_samples, PANEL_ROWS)
+        for some in spans(self.n_kernels, self.kernels_at_once):
+            chosen = range(self.n_kernels)[some]
 
-def fill_stack(stack: NDArray[Any], source: Storage) -> None:
-    """stack[k] = K_k for every kernel of `source`: the upper triangle is computed, the lower one mirrored."""
-    n_samples = stack.shape[1]
+            def fill(rows: slice, chosen: range = chosen) -> None:
+                for span in spans(self.n_samples - rows.start, 2 * PANEL_ROWS):
+                    cols = slice(rows.start + span.start, rows.start + span.stop)
+                    source.blocks(rows, cols, [self.stack[k][rows, cols] for k in chosen], chosen)
+                    self.release()
+                for k in chosen:
+                    mirror(self.stack[k], rows)
+                    self.release()
 
-    def compute(rows: slice) -> None:
-        for span in spans(n_samples - rows.start, 2 * PANEL_ROWS):
-            cols = part(slice(rows.start, n_samples), span)
-            source.blocks(rows, cols, stack[:, rows, cols])
-        for matrix in stack:
-            mirror(matrix, rows)
-
-    run_blocks(compute, spans(n_samples, PANEL_ROWS), source.n_jobs)
+            run_blocks(fill, panels, self.n_jobs)
 
 
 def mirror(matrix: NDArray[Any], rows: slice) -> None:
@@ -64,7 +68,7 @@ def mirror(matrix: NDArray[Any], rows: slice) -> None:
     below = np.tril_indices(rows.stop - rows.start, -1)
     square[below] = square.T[below]
     for span in spans(len(matrix) - rows.stop, 2 * PANEL_ROWS):
-        cols = part(slice(rows.stop, len(matrix)), span)
+        cols = slice(rows.stop + span.start, rows.stop + span.stop)
         matrix[cols, rows] = matrix[rows, cols].T
 
 

@@ -25,8 +25,8 @@ def explain(names: Sequence[str], requests: Sequence[Request], decisions: Sequen
 
 
 def _runs(requests: Sequence[Request], decisions: Sequence[Decision]) -> list[list[int]]:
-    def alike(k: int) -> tuple[str, int, str, str]:
-        return requests[k].description, requests[k].family, decisions[k].storage, decisions[k].reason
+    def alike(k: int) -> tuple[str, str, str]:
+        return requests[k].description, decisions[k].storage, decisions[k].reason
 
     return [list(run) for _, run in groupby(range(len(requests)), key=alike)]
 

@@ -43,7 +43,7 @@ class MatrixStorage(Storage):
         owner: Storage | None = None,
     ) -> None:
         super().__init__(terms, length(index), dtype, n_jobs)
-        self.owner = owner  # whose matrices these are, if another storage's: kept alive, and told after every pass
+        self.owner = owner  # whose matrices these are, if another storage's: kept alive, and told to release
         self.matrices = matrices
         self.index = index
 
@@ -51,9 +51,9 @@ class MatrixStorage(Storage):
     def subset(self, index: Rows) -> MatrixStorage:
         """The same matrices for some of the samples: positions are composed, nothing is copied."""
 
-    def pass_over(self) -> None:
+    def release(self) -> None:
         if self.owner is not None:
-            self.owner.pass_over()
+            self.owner.release()
 
     def each(self, rows: Rows, cols: Rows, wanted: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
         where = compose(self.index, rows), compose(self.index, cols)
@@ -75,6 +75,7 @@ class MatrixStorage(Storage):
                 inner = wrapped[k].inner
                 product = self._by_support(k, rows, inner, support) if sparse else self._product(k, rows, inner)
                 out[k, rows] = self.scales[k] * wrapped[k].outer(product, rows)
+            self.release()
 
         # A sparse product runs down the columns, and each cut of them would copy the same rows once more.
         panels = spans(self.n_samples, self.n_samples if sparse else self._panel_height())
@@ -87,7 +88,9 @@ class MatrixStorage(Storage):
 
         def forms(task: tuple[range, Rows]) -> list[float]:
             kernels, rows = task
-            return [form_of(k, rows, wrapped[k].inner) for k in kernels]
+            some = [form_of(k, rows, wrapped[k].inner) for k in kernels]
+            self.release()
+            return some
 
         total = np.array([one.form_correction for one in wrapped])
         tasks = self._tasks(panels)

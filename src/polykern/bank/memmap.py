@@ -7,20 +7,28 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from polykern.bank.dense import DenseStorage
+from polykern.bank.indexing import Rows, length, part
+from polykern.parallel import spans
+
+# Bytes of the file that are read before the pages are given back.
+PASS_BYTES = 1 << 23
 
 
 class MappedStorage(DenseStorage):
     """All entries in a file of a temporary directory (TMPDIR says where), which goes when the storage goes.
 
-    Pages that were read count as memory of this process until they are given back, which happens after every pass.
+    Pages that were read or written count as memory of this process until they are given back to the operating system,
+    which happens after every few megabytes.
     """
 
     kind = "memmap"
+    kernels_at_once = 4
 
     def __init__(self, shape: tuple[int, int, int], dtype: DTypeLike, n_jobs: int | None) -> None:
         directory = tempfile.mkdtemp(prefix="polykern-")
@@ -33,11 +41,17 @@ class MappedStorage(DenseStorage):
     def resident_bytes(self) -> int:
         return 0
 
-    def pass_over(self) -> None:
+    def release(self) -> None:
         """Give the pages of the file back to the operating system, which keeps of them what it has room for."""
         mapping = getattr(self._map, "_mmap", None)
         if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
             mapping.madvise(mmap.MADV_DONTNEED)
+
+    def add_combined(self, weights: NDArray[np.float64], rows: Rows, cols: Rows, out: NDArray[Any]) -> None:
+        bytes_per_row = int(np.count_nonzero(weights)) * length(cols) * self.dtype.itemsize
+        for span in spans(length(rows), max(1, PASS_BYTES // max(1, bytes_per_row))):
+            super().add_combined(weights, part(rows, span), cols, out[span])
+            self.release()
 
 
 def free_disk_bytes() -> int:

@@ -134,7 +134,7 @@ class Reference:
     def scores(self, X: Any, coef: ArrayLike) -> NDArray[np.float64]:
         """K_k(X, kept samples) @ coef for every k: (F, m) for coef (kept,), (F, m, T) for coef (kept, T); float64."""
         given = checked_coef(coef, self.n_kept)
-        columns = given.reshape(self.n_kept, -1)
+        columns = given if given.ndim == 2 else given[:, None]
         wanted = list(range(len(self._terms)))
         new = self._read(X, wanted)
         distinct = np.zeros((len(wanted), new.n_samples, columns.shape[1]))

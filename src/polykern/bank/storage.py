@@ -45,8 +45,8 @@ class Storage(ABC):
         """Bytes of memory that this storage itself holds."""
         return 0
 
-    def pass_over(self) -> None:  # noqa: B027 (most storages have nothing to do)
-        """Called by the bank after every pass over the samples, when nobody reads blocks any more."""
+    def release(self) -> None:  # noqa: B027 (most storages have nothing to do)
+        """Give back memory that a block of work has left behind; called after each, maybe while others still read."""
 
     @abstractmethod
     def each(self, rows: Rows, cols: Rows, wanted: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -60,10 +60,11 @@ class Storage(ABC):
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """trace(coef' K_k coef) for every kernel: (F,) for coef (n, T)."""
 
-    def blocks(self, rows: Rows, cols: Rows, out: Sequence[NDArray[Any]] | NDArray[Any]) -> None:
-        """out[k] = K_k[rows x cols] for every kernel; out is a list of blocks or (F, r, c)."""
-        for k, block in self.each(rows, cols, range(self.n_kernels)):
-            np.multiply(block, self.scales[k], out=out[k], casting="same_kind")
+    def blocks(self, rows: Rows, cols: Rows, out: Sequence[NDArray[Any]], wanted: Sequence[int]) -> None:
+        """out[i] = K_k[rows x cols] for every wanted kernel k = wanted[i]."""
+        place = {k: i for i, k in enumerate(wanted)}
+        for k, block in self.each(rows, cols, wanted):
+            np.multiply(block, self.scales[k], out=out[place[k]], casting="same_kind")
 
     def add_combined(self, weights: NDArray[np.float64], rows: Rows, cols: Rows, out: NDArray[Any]) -> None:
         """out += sum_k weights_k K_k[rows x cols]; kernels of weight 0 are not touched."""
