@@ -102,7 +102,7 @@ def _finish_gap(axes: Axes, tol: float | None) -> None:
     if tol is not None:
         axes.axhline(tol, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)))
         place = axes.get_yaxis_transform()
-        axes.text(1.0, tol, f"tol = {tol:g}", color=MUTED, size=9, ha="right", va="bottom", transform=place)
+        axes.text(1.0, 1.05 * tol, f"tol = {tol:g}", color=MUTED, size=9, ha="right", va="bottom", transform=place)
     axes.legend(frameon=False, fontsize=10, labelcolor=INK)
 
 
@@ -116,8 +116,8 @@ def _bars(axes: Axes, subject: Subject, drawn: NDArray[np.intp]) -> None:
     quiet_frame(axes, grid="x")
     for label in axes.get_yticklabels():
         label.set_color(INK)
-    for row, weight in zip(rows, weights, strict=True):
-        text = f"{weight:.3g}" if weight > 0 else "0"
+    for row, weight in enumerate(weights):
+        text = f"{weight:.{3 if weight >= 0.1 else 2}g}"
         axes.text(weight + 0.015 * largest, row, text, va="center", size=9, color=INK if weight > 0 else MUTED)
 
 
