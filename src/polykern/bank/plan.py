@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from polykern.bank.budget import format_bytes
 from polykern.bank.computed import SHARE_BYTES, TILE_COLS, TILE_ROWS
+from polykern.bank.products import PANEL_ENTRIES
 
 # Multiply-adds per entry beyond which reading a file beats computing again: about what a core does while 4 bytes come
 # from a disk.
@@ -93,8 +94,9 @@ class Plan:
 def buffer_bytes(n_kernels: int, n_samples: int, threads: int) -> int:
     """Working memory of a pass: the blocks of every thread, and the partial sums of a product with one vector."""
     tile = min(n_samples, TILE_ROWS) * min(n_samples, TILE_COLS) * 8
+    panel = 8 * min(n_samples**2, PANEL_ENTRIES)
     sums = 8 * n_kernels * n_samples
-    return threads * BLOCKS_PER_THREAD * tile + max(2 * sums, min(SHARE_BYTES, 8 * sums))
+    return threads * (BLOCKS_PER_THREAD * tile + panel) + max(2 * sums, min(SHARE_BYTES, 8 * sums))
 
 
 def make_plan(requests: Sequence[Request], sizes: Sizes, budget: int, disk: int) -> Plan:

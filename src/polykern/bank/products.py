@@ -16,36 +16,42 @@ from polykern._jit import jit
 from polykern.bank.indexing import Rows, block_of, length, part, positions
 from polykern.parallel import spans
 
-# Entries of a panel that is widened or gathered: it stays in the cache of one core.
-TILE_ENTRIES = 1 << 17
+# Entries of a panel that is widened or gathered: BLAS needs a few hundred rows to be fast with few columns.
+PANEL_ENTRIES = 1 << 19
+# Columns up to which one compiled pass for each is faster than widening a panel for BLAS.
+FEW_COLUMNS = 2
 
 
 def rows_times(matrix: NDArray[Any], rows: Rows, cols: slice, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """matrix[rows, cols] @ vectors: (r, T)."""
-    if matrix.dtype == np.float32 and vectors.shape[1] == 1:
-        out = np.empty((length(rows), 1))
-        _rows_dot(read_only(matrix), positions(rows), cols.start, np.ascontiguousarray(vectors[:, 0]), out[:, 0])
-        return out
     if matrix.dtype == np.float64 and isinstance(rows, slice):
         return matrix[rows, cols] @ vectors
-    height = max(1, TILE_ENTRIES // max(1, length(cols)))
-    out = np.empty((length(rows), vectors.shape[1]))
-    for span in spans(length(rows), height):
-        out[span] = matrix[part(rows, span), cols].astype(np.float64, copy=False) @ vectors
-    return out
+    out = np.empty((vectors.shape[1], length(rows)))
+    if matrix.dtype == np.float32 and len(out) <= FEW_COLUMNS:
+        for t, one in enumerate(out):
+            _rows_dot(read_only(matrix), positions(rows), cols.start, np.ascontiguousarray(vectors[:, t]), one)
+        return out.T
+    for span in _panels(rows, cols):
+        block = matrix[part(rows, span), cols].astype(np.float64, copy=False)
+        np.matmul(vectors.T, block.T, out=out[:, span])
+    return out.T
 
 
 def columns_times(matrix: NDArray[Any], rows: Rows, cols: slice, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """matrix[rows, cols].T @ vectors: (c, T)."""
-    out = np.zeros((length(cols), vectors.shape[1]))
-    if matrix.dtype == np.float32 and vectors.shape[1] == 1:
-        _add_rows(read_only(matrix), positions(rows), cols.start, np.ascontiguousarray(vectors[:, 0]), out[:, 0])
-        return out
-    height = max(1, TILE_ENTRIES // max(1, length(cols)))
-    for span in spans(length(rows), height):
+    out = np.zeros((vectors.shape[1], length(cols)))
+    if matrix.dtype == np.float32 and len(out) <= FEW_COLUMNS:
+        for t, one in enumerate(out):
+            _add_rows(read_only(matrix), positions(rows), cols.start, np.ascontiguousarray(vectors[:, t]), one)
+        return out.T
+    for span in _panels(rows, cols):
         block = block_of(matrix, part(rows, span), cols)
-        out += block.astype(np.float64, copy=False).T @ vectors[span]
-    return out
+        out += vectors[span].T @ block.astype(np.float64, copy=False)
+    return out.T
+
+
+def _panels(rows: Rows, cols: slice) -> list[slice]:
+    return spans(length(rows), max(1, PANEL_ENTRIES // max(1, length(cols))))
 
 
 def block_times(block: NDArray[Any], vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -36,7 +36,7 @@ def small_tiles(monkeypatch):
         monkeypatch.setattr(module, "TILE_ROWS", 24)
         monkeypatch.setattr(module, "TILE_COLS", 31)
     monkeypatch.setattr(matrices, "PANEL_ENTRIES", 1700)
-    monkeypatch.setattr(products, "TILE_ENTRIES", 300)
+    monkeypatch.setattr(products, "PANEL_ENTRIES", 300)
     monkeypatch.setattr(storage, "TILE_ENTRIES", 300)
     monkeypatch.setattr(dense, "PANEL_ROWS", 24)
     monkeypatch.setattr(bank, "PANEL_ROWS", 24)
