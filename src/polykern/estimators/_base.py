@@ -22,6 +22,7 @@ from polykern.estimators._parameters import (
     check_flag,
     check_positive,
 )
+from polykern.estimators._pickling import without_matrices
 from polykern.estimators._solve import Settings, solve
 from polykern.losses import Loss
 from polykern.parallel import spans
@@ -65,6 +66,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_support_reference")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: precomputed matrices travel with an unfitted model only, which cannot do without them."""
+        state = dict(super().__getstate__())
+        return {**state, "kernels": without_matrices(self.kernels)} if self.__sklearn_is_fitted__() else state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,7 +156,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         intercept = scale * np.asarray(result.intercept, dtype=np.float64).reshape(-1)
         self.intercept_ = float(intercept[0]) if single else intercept
         self.n_iter_ = result.n_iter
-        self._memory_plan = bank.explain()
+        self.memory_plan_ = bank.explain()
         self._n_samples_fit = bank.n_samples
         self._training_reference = bank.keep(np.arange(bank.n_samples)) if self.keep_training_data else None
         self._support_reference = bank.keep(support)
@@ -198,4 +204,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             raise ValueError(
                 "transform gives one combined kernel, and this model has one per class; fit it with share_weights=True."
             )
+        if self._training_reference is None:
+            raise ValueError("transform needs the training samples: fit again now that keep_training_data is True.")
         return self._training_reference.against(samples, self.weights_)

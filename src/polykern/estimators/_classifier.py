@@ -57,10 +57,10 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
     ----------
     kernels : str, kernel or list, default="default"
         List of (name, kernel) or (name, kernel, columns) tuples, columns being names, positions, a slice or a column
-        selector; or a list of kernels, of kernel names or of callables; or one of them. "default" is a linear kernel
-        and RBF kernels of seven widths around the median distance of the samples, "rbf-grid" the RBF kernels alone.
-        Both look at distances: standardise the columns first (StandardScaler). With `Precomputed` kernels X holds
-        sample indices.
+        selector; or a list of kernels, of kernel names or of callables; or one of them. "default" is a linear, a
+        quadratic and five RBF kernels around the width "scale", with up to 30 columns also an RBF kernel on each;
+        "rbf-grid" is eleven widths. They look at distances: standardise the columns first (StandardScaler). With
+        `Precomputed` kernels X holds sample indices.
     loss : str or Loss, default="hinge"
         "hinge", "squared_hinge", "smooth_hinge", "logistic", or an object of `polykern.losses`.
     multiclass : {"auto", "ovr", "ovo", "joint"}, default="auto"
@@ -122,6 +122,8 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
     intercept_ : float or ndarray of shape (n_outputs,)
     fit_intercept_ : bool
         What fit_intercept="auto" came to.
+    memory_plan_ : str
+        Where each kernel was kept during fit, and why.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str, for frames only
@@ -262,8 +264,8 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has only one class, {self.classes_.tolist()[0]!r} (among samples of weight above 0), expected at least "
-                "two classes; to learn from one class use MKLOneClass."
+                f"y has only one class, {self.classes_.tolist()[0]!r} (among samples of weight above 0), expected at "
+                "least two classes; to learn from one class use MKLOneClass."
             )
         return codes
 

@@ -89,9 +89,7 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
             f"sample_weight[{worst}] is {weights[worst]:g}, expected no weight below 0; 0 leaves a sample out."
         )
     if not np.any(weights > 0):
-        raise ValueError(
-            "sample_weight is zero for every sample, expected weights above 0 for those to learn from."
-        )
+        raise ValueError("sample_weight is zero for every sample, expected weights above 0 for those to learn from.")
     return weights
 
 

@@ -39,7 +39,7 @@ def crossfit_outputs(
     bank: KernelBank, targets: Targets, settings: Settings, result: MKLResult, folds: list[np.ndarray]
 ) -> np.ndarray:
     """(n, T) outputs of every sample, from machines that were trained without its fold."""
-    outputs = np.empty(targets.values.shape)
+    outputs = np.zeros_like(targets.values)
     for test in folds:
         train = np.setdiff1d(np.arange(bank.n_samples), test)
         for column in range(outputs.shape[1]):

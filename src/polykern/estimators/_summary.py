@@ -11,8 +11,8 @@ _BAR = 24
 
 
 def summary(model: Any) -> str:
-    """Data, problem, status with its certified gap, the largest kernel weights, and where the kernels were kept."""
-    lines = [type(model).__name__, *_facts(model), "", *_weight_lines(model), "", model._memory_plan]
+    """Data, problem, status with its certified gap, memory, and the largest kernel weights."""
+    lines = [type(model).__name__, *_facts(model), "", *_weight_lines(model)]
     return "\n".join(lines)
 
 
@@ -26,8 +26,14 @@ def _facts(model: Any) -> list[str]:
         "solver": f"{result.solver}, {result.n_iter} iterations, {result.n_kernel_products} kernel products, "
         f"{result.seconds:.3g} s",
         "support": f"{len(model.support_)} of {model._n_samples_fit} samples",
+        "memory": f"{_planned(model.memory_plan_)} (memory_plan_ has the details)",
     }
     return [f"  {name:<9}{text}" for name, text in facts.items()]
+
+
+def _planned(plan: str) -> str:
+    """The total of the memory plan, its last line."""
+    return " ".join(plan.splitlines()[-1].split()[1:])
 
 
 def _data(model: Any) -> str:
@@ -68,7 +74,9 @@ def _weight_lines(model: Any) -> list[str]:
     averaged = ", mean over outputs" if model.weights_.ndim == 2 else ""
     title = f"  kernel weights ({kept} of {len(weights)} kernels kept{averaged})"
     largest = weights[order[0]] or 1.0
-    rows = [f"    {model.kernel_names_[k]:<{width}}  {weights[k]:.4f}  {_bar(weights[k] / largest)}" for k in order]
+    rows = [
+        f"    {model.kernel_names_[k]:<{width}}  {weights[k]:.4f}  {_bar(weights[k] / largest)}".rstrip() for k in order
+    ]
     left = len(weights) - len(order)
     return [title, *rows, *([f"    ... and {left} more"] if left else [])]
 

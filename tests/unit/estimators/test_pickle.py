@@ -46,7 +46,7 @@ def test_the_size_follows_the_support_vectors_not_the_training_set() -> None:
     model = MKLClassifier([kernels.Linear(), kernels.RBF(gamma=0.01)], C=10.0).fit(X, y)
     n_support = len(model.support_)
     assert n_support < 500
-    # Support vectors, their coefficients, and two numbers per training sample in result_: nothing that grows as n * d or n * n.
+    # Support vectors, their coefficients, and two numbers per training sample in result_: nothing as n * d or n * n.
     assert len(pickle.dumps(model)) < 8 * (n_support * (20 + 4) + 3 * 1500) + 20_000
 
 
@@ -59,12 +59,42 @@ def test_keep_training_data_keeps_all_samples() -> None:
     assert large > small + 0.9 * X.nbytes
 
 
-def test_a_precomputed_kernel_is_pickled_once_with_its_parameter_and_never_again() -> None:
-    # The matrix is the constructor's argument, so it is in the pickle as such; the fitted part adds no n x n array to it.
-    n = 500
-    X, y = data(n)
+def precomputed_model(n: int) -> tuple[MKLClassifier, np.ndarray]:
+    X, _ = data(n, 5)
     K = kernels.RBF(gamma=0.05).gram(X)
-    model = MKLClassifier([("a", kernels.Precomputed(K)), ("b", kernels.Precomputed(2 * K))])
-    unfitted = len(pickle.dumps(model))
-    fitted = len(pickle.dumps(model.fit(np.arange(n), y)))
-    assert fitted - unfitted < 0.05 * K.nbytes
+    model = MKLClassifier([("a", kernels.Precomputed(K)), ("b", kernels.Precomputed(K**2))], C=100.0)
+    return model.fit(np.arange(n), (X[:, 0] > 0).astype(int)), K
+
+
+def test_a_pickle_never_holds_a_precomputed_matrix() -> None:
+    model, K = precomputed_model(500)
+    n_support = len(model.support_)
+    assert n_support < 100
+    # Per kernel the columns of the support vectors and the diagonal, for all 500 samples that one can predict for.
+    assert len(pickle.dumps(model)) < 2 * 8 * 500 * (n_support + 2) + 8 * 10 * 500 + 20_000
+    assert len(pickle.dumps(model)) < 0.5 * K.nbytes
+
+
+def test_it_predicts_for_every_index_and_says_what_it_lacks() -> None:
+    model, _ = precomputed_model(100)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.decision_function(np.arange(100)), model.decision_function(np.arange(100)))
+    assert copy.__sklearn_tags__().input_tags.one_d_array
+    with pytest.raises(
+        ValueError, match=r"kernel 0 \('a'\).*leaves out precomputed matrices.*set_params\(kernels=\.\.\.\)"
+    ):
+        copy.fit(np.arange(100), np.arange(100) % 2)
+    copy.set_params(kernels=model.kernels).fit(np.arange(100), np.arange(100) % 2)
+
+
+def test_the_model_itself_keeps_its_matrices() -> None:
+    model, K = precomputed_model(50)
+    pickle.dumps(model)
+    assert np.array_equal(model.kernels[0][1].K, K)
+    model.fit(np.arange(50), np.arange(50) % 2)
+
+
+def test_an_unfitted_model_takes_its_matrices_along() -> None:
+    K = np.eye(30)
+    copy = pickle.loads(pickle.dumps(MKLClassifier([kernels.Precomputed(K)])))
+    assert np.array_equal(copy.kernels[0].K, K)

@@ -7,8 +7,10 @@ import pytest
 from scipy.special import expit
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
+from sklearn.svm import SVC
 
 from polykern import MKLClassifier, kernels, losses
+from polykern.estimators._calibration import fit_sigmoid
 from polykern.estimators._probability import stratified_folds
 
 RNG = np.random.default_rng(0)
@@ -55,13 +57,20 @@ def test_platts_probabilities_are_near_the_truth() -> None:
     assert log_loss(outcome, probability) < log_loss(outcome, truth) + 0.05
 
 
-def test_the_decision_values_behind_the_sigmoid_come_from_other_folds() -> None:
-    # Labels without any relation to X, and a machine that knows its training samples by heart: its own decision values would
-    # give probabilities near 0 and 1, those of samples left out do not.
-    X, y = RNG.normal(size=(100, 5)), RNG.integers(0, 2, 100)
-    model = MKLClassifier([kernels.RBF(gamma=5.0)], C=100.0, probability=True, random_state=0).fit(X, y)
-    assert model.score(X, y) == 1.0
-    assert np.abs(model.predict_proba(RNG.normal(size=(50, 5)))[:, 1] - 0.5).max() < 0.25
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_sigmoid_is_learned_on_samples_left_out(weighted: bool) -> None:
+    # With one kernel there are no weights to learn: scikit-learn's SVC on each fold is the oracle.
+    X, y, _ = noisy(100, np.random.default_rng(3))
+    weights = np.random.default_rng(4).uniform(0.2, 2.0, 100) if weighted else np.ones(100)
+    left_out = np.empty(100)
+    for test in stratified_folds(y, np.random.RandomState(0)):
+        train = np.setdiff1d(np.arange(100), test)
+        svc = SVC(C=5.0, gamma=0.3, tol=1e-6).fit(X[train], y[train], sample_weight=weights[train])
+        left_out[test] = svc.decision_function(X[test])
+    expected = fit_sigmoid(left_out, y == 1, weights)
+    settings = {"C": 5.0, "normalize": None, "tol": 1e-6, "probability": True, "random_state": 0}
+    model = MKLClassifier([kernels.RBF(gamma=0.3)], **settings).fit(X, y, sample_weight=weights)
+    assert np.allclose(model.predict_proba(X)[:, 1], expected(model.decision_function(X)), atol=1e-3)
 
 
 def test_it_rises_with_the_decision_value() -> None:

@@ -63,6 +63,12 @@ def test_precomputed_kernels() -> None:
     assert np.allclose(model.transform(np.arange(60, 69)), by_hand(model, NEW), atol=1e-5)
 
 
+def test_asked_for_after_fit() -> None:
+    model = MKLClassifier(KERNELS).fit(X, Y).set_params(keep_training_data=True)
+    with pytest.raises(ValueError, match="fit again now that keep_training_data is True"):
+        model.transform(NEW)
+
+
 def test_weights_per_class_have_no_single_kernel() -> None:
     three = np.arange(60) % 3
     model = MKLClassifier(KERNELS, keep_training_data=True, share_weights=False).fit(X, three)
