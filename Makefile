@@ -45,8 +45,11 @@ clean:  ## remove .venv, caches and what the demo wrote
 # ---- the environment: made once, brought up to date when pyproject.toml changes -------------------------------------------------
 
 $(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "polykern needs Python 3.11 or newer, and '$(PYTHON)' was not found. Try: make PYTHON=/path/to/python3 ..." >&2; \
+		exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "polykern needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo 'not there'). Try: make PYTHON=python3.12 ..." >&2; \
+		echo "polykern needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 ..." >&2; \
 		exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { \
 		rm -rf $(VENV); \
