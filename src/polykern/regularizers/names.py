@@ -49,12 +49,12 @@ def _from_weight_norm(p: float) -> Regularizer:
 
 def _check_parameters(regularizer: Regularizer) -> None:
     p = getattr(regularizer, "p", None)
-    if isinstance(regularizer, LpBall) and not (isinstance(p, Real) and p >= 1):
+    if isinstance(regularizer, LpBall) and not (isinstance(p, Real) and float(p) >= 1):
         raise ValueError(
             f"p of the weight norm is {p!r}, expected a number >= 1: 1 keeps few kernels, inf is their plain sum "
             "(below 1 the problem is not convex)."
         )
-    if isinstance(regularizer, GroupNorm) and not (isinstance(p, Real) and 1 <= p <= 2):
+    if isinstance(regularizer, GroupNorm) and not (isinstance(p, Real) and 1 <= float(p) <= 2):
         raise ValueError(
             f"p of GroupNorm is {p!r}, expected a number from 1 to 2 (the norm of the block norms); "
             "for a norm of the weights use LpBall(p)."

@@ -1,6 +1,6 @@
 """The family behind "p-norm MKL": weights in a p-ball, block norms in an r-norm, r = 2p / (p + 1).
 
-Every member is one number, the norm p of the weights (1 <= p <= inf); the classes that users see differ in how they name it.
+Every member is one number, the norm p of the weights (1 <= p <= inf); its classes differ in how they name it.
 
     Omega(t)  = 1/2 |t|_r^2                       r  = 2p / (p + 1)      (p = 1: r = 1;  p = inf: r = 2)
     Omega*(s) = 1/2 |s|_{r*}^2 = 1/2 |s^2|_{p*}   p* = p / (p - 1)

@@ -236,7 +236,7 @@ class Run:
             intercept=best.intercept,
             primal=best.primal,
             dual=self.bound,
-            gap=self.gap,
+            gap=max(self.gap, 0.0),  # float32 sums may put the bounds 1e-7 on the wrong side of each other
             dual_coef=best.coef if self.bound_coef is None else self.bound_coef,
             status=status,
             n_iter=len(self.history),
