@@ -61,7 +61,9 @@ def named_kernels(spec: Any, features: Any = 1) -> NamedKernels:
     """The kernels that `spec` asks for; `features` (data, or the number of columns) is what families are made for."""
     entries = [expanded for entry in _entries(spec) for expanded in _expand(entry, features)]
     _check_given_names(entries)
-    return NamedKernels(_complete_names(entries), tuple(entry.kernel for entry in entries))
+    named = NamedKernels(_complete_names(entries), tuple(entry.kernel for entry in entries))
+    _check_one_kind(named)
+    return named
 
 
 def reads_indices(spec: Any) -> bool:
@@ -179,6 +181,17 @@ def _check_given_names(entries: list[_Entry]) -> None:
                 "expected unique names."
             )
         first_position[entry.name] = position
+
+
+def _check_one_kind(named: NamedKernels) -> None:
+    """X holds sample indices or vectors; a table can hold both, if every kernel is told which columns are its own."""
+    first_of = {kernel.input_kind: k for k, kernel in reversed(list(enumerate(named.kernels)))}
+    if len(first_of) > 1:
+        i, v = first_of["indices"], first_of["vectors"]
+        raise ValueError(
+            f"kernel {i} ({named.names[i]!r}) reads sample indices and kernel {v} ({named.names[v]!r}) reads vectors, "
+            "expected one kind: put the indices into a column of X and give each kernel its own, (name, kernel, columns)."
+        )
 
 
 def _complete_names(entries: list[_Entry]) -> tuple[str, ...]:

@@ -220,6 +220,13 @@ def test_indices_that_are_none() -> None:
         MKLClassifier(precomputed()).fit(GOOD.astype(int), Y)
 
 
+def test_indices_and_vectors_need_columns() -> None:
+    mixed = [("line", kernels.Linear()), ("rna", kernels.Precomputed(GOOD))]
+    for data in (X, INDICES):
+        with refused(r"kernel 1 \('rna'\) reads sample indices and kernel 0 \('line'\) reads vectors.*columns"):
+            MKLClassifier(mixed).fit(data, Y)
+
+
 def test_an_array_as_kernel() -> None:
     with refused(r"kernel 0 is an array of shape \(30, 30\).*kernels.Precomputed\(K\)", TypeError):
         MKLClassifier([GOOD]).fit(INDICES, Y)

@@ -48,9 +48,9 @@ def test_bare_kernels_get_readable_names() -> None:
 
 
 def test_names_that_would_come_twice_are_numbered() -> None:
-    K = np.eye(3)
-    named = named_kernels([Precomputed(K), Precomputed(K), ("Linear", Linear()), Linear()])
-    assert named.names == ("Precomputed #1", "Precomputed #2", "Linear", "Linear #1")
+    named = named_kernels([RBF(gamma=0.5), RBF(gamma=0.5), ("Linear", Linear()), Linear()])
+    assert named.names == ("RBF(gamma=0.5) #1", "RBF(gamma=0.5) #2", "Linear", "Linear #1")
+    assert named_kernels([Precomputed(np.eye(3)), Precomputed(np.eye(3))]).names == ("Precomputed #1", "Precomputed #2")
 
 
 @pytest.mark.parametrize("spec", [RBF(), "rbf", [RBF()], ["rbf"], ("rbf",), (RBF(),), np.array(["rbf"])])

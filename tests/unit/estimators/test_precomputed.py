@@ -62,6 +62,15 @@ def test_the_matrices_are_used_as_they_are(dtype: Any) -> None:
     assert all(kernel.K.dtype == dtype for _, kernel in spec)
 
 
+def test_indices_beside_vectors_in_a_table() -> None:
+    table = np.column_stack([INDICES, X])
+    model = MKLClassifier([("wide", given()[0][1], [0]), ("line", LINE, slice(1, 4))], tol=1e-6).fit(
+        table[:150], Y[:150]
+    )
+    expected = MKLClassifier(given(), tol=1e-6).fit(INDICES[:150], Y[:150])
+    assert np.allclose(model.decision_function(table), expected.decision_function(INDICES), atol=1e-3)
+
+
 def test_tags_announce_indices() -> None:
     assert MKLClassifier(given()).__sklearn_tags__().input_tags.one_d_array
     assert not MKLClassifier(given()).__sklearn_tags__().input_tags.two_d_array
