@@ -11,11 +11,17 @@ from numbers import Integral
 from threading import Lock
 from typing import TypeVar
 
-from joblib import cpu_count
+import joblib
 from threadpoolctl import ThreadpoolController
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
+
+
+@cache
+def cpu_count() -> int:
+    """Cores this process may use (affinity and container limits included), looked up once: it reads several files."""
+    return int(joblib.cpu_count())
 
 
 def n_threads(n_jobs: int | None = None) -> int:
