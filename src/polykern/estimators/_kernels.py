@@ -190,7 +190,7 @@ def _check_one_kind(named: NamedKernels) -> None:
         i, v = first_of["indices"], first_of["vectors"]
         raise ValueError(
             f"kernel {i} ({named.names[i]!r}) reads sample indices and kernel {v} ({named.names[v]!r}) reads vectors, "
-            "expected one kind: put the indices into a column of X and name the columns of each, (name, kernel, columns)."
+            "expected one kind: put the indices into a column of X and tell each its columns: (name, kernel, columns)."
         )
 
 
