@@ -19,7 +19,18 @@ from polykern.bank.indexing import Rows, consecutive, length
 from polykern.bank.matrices import MatrixStorage
 from polykern.bank.members import check_members, checked_kernels, checked_names, distinct_slots, resolve_members
 from polykern.bank.memmap import MappedStorage, free_disk_bytes
-from polykern.bank.plan import DENSE, MEMMAP, ON_THE_FLY, SHARED, Decision, Plan, Sizes, buffer_bytes, make_plan
+from polykern.bank.plan import (
+    DENSE,
+    MEMMAP,
+    ON_THE_FLY,
+    SHARED,
+    Decision,
+    Plan,
+    Sizes,
+    buffer_bytes,
+    make_plan,
+    window_bytes,
+)
 from polykern.bank.shared import SharedStorage
 from polykern.bank.stock import Stock, matrices_of
 from polykern.bank.storage import Storage
@@ -101,7 +112,8 @@ def _non_empty(X: Any) -> Any:
 
 def _sizes(stock: Stock) -> Sizes:
     buffers = buffer_bytes(len(stock.members), stock.n_samples, n_threads(stock.n_jobs))
-    return Sizes(stock.n_samples, stock.dtype.itemsize, stock.data_bytes, buffers)
+    window = window_bytes(n_threads(stock.n_jobs))
+    return Sizes(stock.n_samples, stock.dtype.itemsize, stock.data_bytes, buffers, window)
 
 
 # ---- normalization -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from polykern.parallel import run_blocks, spans
 
 # Rows of a panel while the stack is filled or mirrored: a tile of 256 x 512 stays in the cache of one core.
 PANEL_ROWS = 256
+# Rows written at once below the diagonal: in a file, each of them costs pages of its own.
+MIRRORED_ROWS = 128
 
 
 class DenseStorage(MatrixStorage):
@@ -56,20 +59,24 @@ class DenseStorage(MatrixStorage):
                     source.blocks(rows, cols, [self.stack[k][rows, cols] for k in chosen], chosen)
                     self.release()
                 for k in chosen:
-                    mirror(self.stack[k], rows)
-                    self.release()
+                    mirror(self.stack[k], rows, self.release)
 
             run_blocks(fill, panels, self.n_jobs)
 
 
-def mirror(matrix: NDArray[Any], rows: slice) -> None:
-    """matrix[j, i] = matrix[i, j] for i in rows and j behind them; the square on the diagonal is made symmetric too."""
+def mirror(matrix: NDArray[Any], rows: slice, done: Callable[[], None] | None = None) -> None:
+    """matrix[j, i] = matrix[i, j] for i in rows and j behind them; the square on the diagonal is made symmetric too.
+
+    `done` is called after every few rows written.
+    """
     square = matrix[rows, rows]
     below = np.tril_indices(rows.stop - rows.start, -1)
     square[below] = square.T[below]
-    for span in spans(len(matrix) - rows.stop, 2 * PANEL_ROWS):
+    for span in spans(len(matrix) - rows.stop, MIRRORED_ROWS):
         cols = slice(rows.stop + span.start, rows.stop + span.stop)
         matrix[cols, rows] = matrix[rows, cols].T
+        if done is not None:
+            done()
 
 
 @jit

@@ -16,8 +16,8 @@ from polykern.bank.dense import DenseStorage
 from polykern.bank.indexing import Rows, length, part
 from polykern.parallel import spans
 
-# Bytes of the file that are read before the pages are given back.
-PASS_BYTES = 1 << 23
+# Bytes of the file that a thread reads before the pages are given back.
+PASS_BYTES = 1 << 22
 
 
 class MappedStorage(DenseStorage):
@@ -48,10 +48,17 @@ class MappedStorage(DenseStorage):
             mapping.madvise(mmap.MADV_DONTNEED)
 
     def add_combined(self, weights: NDArray[np.float64], rows: Rows, cols: Rows, out: NDArray[Any]) -> None:
-        bytes_per_row = int(np.count_nonzero(weights)) * length(cols) * self.dtype.itemsize
-        for span in spans(length(rows), max(1, PASS_BYTES // max(1, bytes_per_row))):
-            super().add_combined(weights, part(rows, span), cols, out[span])
-            self.release()
+        """One kernel after the other: the pages in hand are then one run of the file per thread.
+
+        Several kernels row by row would hold a run of each, and the system maps up to 64 KB around every page that is
+        touched: with 44 kernels that was 45 MB beyond the budget. Whole rows count, however few columns are asked for.
+        """
+        height = max(1, PASS_BYTES // (self.n_samples * self.dtype.itemsize))
+        for k in np.flatnonzero(weights):
+            alone = np.where(np.arange(self.n_kernels) == k, weights, 0.0)
+            for span in spans(length(rows), height):
+                super().add_combined(alone, part(rows, span), cols, out[span])
+                self.release()
 
 
 def free_disk_bytes() -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from polykern.bank.budget import format_bytes
 from polykern.bank.computed import SHARE_BYTES, TILE_COLS, TILE_ROWS
+from polykern.bank.memmap import PASS_BYTES
 from polykern.bank.products import PANEL_ENTRIES
 
 # Multiply-adds per entry beyond which reading a file beats computing again: about what a core does while 4 bytes come
@@ -53,6 +54,7 @@ class Sizes:
     itemsize: int
     data: int
     buffers: int
+    window: int = 0  # pages of files that threads have in hand, where there are files
 
     @property
     def matrix(self) -> int:
@@ -83,7 +85,8 @@ class Plan:
     def used(self) -> int:
         """Bytes the bank accounts for, the combined matrix among them."""
         combined = self.sizes.matrix if self.fits_combined else 0
-        return self.sizes.data + self.sizes.buffers + self.dense_bytes + combined
+        window = self.sizes.window if any(one.storage == MEMMAP for one in self.decisions) else 0
+        return self.sizes.data + self.sizes.buffers + self.dense_bytes + combined + window
 
     @property
     def spare(self) -> int:
@@ -99,6 +102,11 @@ def buffer_bytes(n_kernels: int, n_samples: int, threads: int) -> int:
     return threads * (BLOCKS_PER_THREAD * tile + panel) + max(2 * sums, min(SHARE_BYTES, 8 * sums))
 
 
+def window_bytes(threads: int) -> int:
+    """Pages of files in hand: what threads read at once, and as much again that the system reads ahead."""
+    return 2 * threads * PASS_BYTES
+
+
 def make_plan(requests: Sequence[Request], sizes: Sizes, budget: int, disk: int) -> Plan:
     """Decide for every kernel; `disk` is what is free where temporary files go."""
     if budget < sizes.least:
@@ -110,7 +118,11 @@ def make_plan(requests: Sequence[Request], sizes: Sizes, budget: int, disk: int)
     fits = budget >= sizes.least + sizes.matrix
     room = budget - sizes.least - (sizes.matrix if fits else 0)
     dense = _most_expensive(requests, room // max(1, sizes.matrix))
-    decisions = [_decide(one, k in dense, sizes, shares_of(requests)[k]) for k, one in enumerate(requests)]
+    shares = shares_of(requests)
+    if any(shares[k] > COSTLY and k not in dense and not one.shared for k, one in enumerate(requests)):
+        # These go to a file, and its pages need room too.
+        dense = _most_expensive(requests, max(0, room - sizes.window) // max(1, sizes.matrix))
+    decisions = [_decide(one, k in dense, sizes, shares[k]) for k, one in enumerate(requests)]
     return Plan(_within_disk(decisions, disk), budget, sizes, fits)
 
 

@@ -97,6 +97,20 @@ def test_a_full_disk():
     assert plan_for(requests, 0, disk=2 * 8 * 10**6) == ["memmap", "on the fly"]
 
 
+def test_room_for_the_pages_of_a_file_is_kept_only_where_there_is_a_file():
+    sizes = Sizes(1000, 8, data=0, buffers=0, window=10**6)
+    exactly_one = sizes.least + 2 * sizes.matrix
+    cheap, dear = [request("a", 20.0, 0), request("b", 20.0, 1)], [request("a", 500.0, 0), request("b", 500.0, 1)]
+    for requests, extra, expected in (
+        (cheap, 0, ["dense", "on the fly"]),
+        (dear, 0, ["memmap", "memmap"]),
+        (dear, sizes.window, ["dense", "memmap"]),
+    ):
+        plan = make_plan(requests, sizes, exactly_one + extra, 10**12)
+        assert [one.storage for one in plan.decisions] == expected
+        assert plan.used <= plan.budget
+
+
 def test_the_combined_matrix_is_planned_for():
     sizes = Sizes(1000, 8, data=0, buffers=0)
     assert make_plan([request("a", 1.0, 0)], sizes, sizes.least + sizes.matrix, 0).fits_combined
