@@ -2,9 +2,9 @@
 
 `matrices[k][index[i], index[j]]` is entry (i, j) of kernel k as it is stored; its normalization comes on top. Where the
 index is a run of consecutive samples it is a slice, so all work is on views of the matrices. Where it is scattered (a
-training fold of a precomputed kernel), a product does not gather K[index x index]: one gathered entry costs as much as
-reading 10 to 25 in order (measured: 2,400 of 3,000 samples, 17 ms against 1 ms), so the vector is scattered over all
-columns and whole rows are read.
+training fold of a precomputed kernel), a product does not gather K[index x index] (one
+measurement, float32, 2,400 of 3,000 samples: 17 ms to gather, 3 ms for whole rows, 1 ms for the whole matrix in order):
+the vector is scattered over all columns and whole rows are read.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from polykern.parallel import run_blocks, spans
 
 # Rows of one panel: large enough for BLAS, small enough that two threads find work on small matrices too.
 PANEL_ENTRIES = 1 << 20
+# Estimates, not tuned.
 # Below this share of nonzero rows, copying the rows in question is cheaper than streaming the whole matrix.
 SPARSE_SHARE = 1 / 3
 # Below this share of the matrix's columns, gathering them is cheaper than reading whole rows.

@@ -17,7 +17,7 @@ from polykern.bank.products import PANEL_ENTRIES
 
 # Multiply-adds per entry beyond which reading a file beats computing again: about what a core does while 4 bytes come
 # from a disk.
-COSTLY = 100.0
+COSTLY = 100.0  # an estimate, not tuned
 # Rows of the combined matrix without which no machine can work.
 FEWEST_ROWS = 16
 # Blocks of one tile that a thread holds at once: the base in float64, the kernel, its term in a sum.

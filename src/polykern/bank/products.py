@@ -1,8 +1,8 @@
 """Parts of a matrix times vectors, summed up in float64 whatever the type of the entries.
 
-With coefficients of size C = 100 that sum to zero, sums of 5,000 float32 products in float32 would leave three digits
-of a score. A single vector runs in compiled code that widens every entry on its way, as fast as memory delivers;
-several vectors at once widen a panel and leave the rest to BLAS, and so do float64 matrices.
+Large coefficients of both signs that sum to zero cancel in a score, and sums in float32 would lose digits there that
+the duality gap needs. One or two vectors run in compiled code that widens every entry on its way; more widen a panel
+and leave the rest to BLAS, and so do float64 matrices.
 """
 
 from __future__ import annotations
