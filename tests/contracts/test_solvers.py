@@ -101,3 +101,17 @@ def _point(result):
     from polykern.problems import Point
 
     return Point(result.coef, result.weights, result.intercept)
+
+
+@pytest.mark.parametrize("regularizer", ["simplex", "p=2", "p=inf"])
+def test_a_kernel_that_is_zero_ends_with_weight_zero(regularizer):
+    from polykern.bank import build_bank
+    from polykern.kernels import Precomputed
+    from polykern.problems import MKLProblem
+
+    problem, matrices = small_problem("hinge", REGULARIZERS[regularizer], n=20, n_kernels=2)
+    with pytest.warns(UserWarning, match="zero or constant"):
+        bank = build_bank([Precomputed(K) for K in [*matrices, np.zeros((20, 20))]], np.arange(20), normalize=None)
+    with_null = MKLProblem(bank, problem.targets, problem.loss, problem.regularizer, problem.costs, True)
+    result = choose_solver(problem.loss, problem.regularizer).solve(with_null, tol=1e-6)
+    assert result.weights[2] == 0.0 and result.status.converged

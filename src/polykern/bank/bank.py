@@ -13,7 +13,7 @@ from polykern.bank.dense import mirror
 from polykern.bank.indexing import Rows, as_rows, length, part
 from polykern.bank.storage import Storage
 from polykern.bank.tally import Tally
-from polykern.parallel import run_blocks, spans
+from polykern.parallel import run_blocks, spans, worth_threads
 
 if TYPE_CHECKING:
     from polykern.bank.plan import Plan
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from polykern.bank.stock import Stock
 
 PANEL_ROWS = 256
-# Entries (of all kernels) below which starting threads costs more than it saves.
-WORTH_THREADS = 1 << 18
 
 
 class KernelBank:
@@ -62,6 +60,11 @@ class KernelBank:
         """What rows of the combined matrix may use, where the matrix itself does not fit."""
         return self._plan.spare + (self._plan.sizes.matrix if self.fits_combined else 0)
 
+    @property
+    def null(self) -> NDArray[np.bool_]:
+        """(F,) kernels that are zero everywhere (or constant): whatever their weight, they contribute nothing."""
+        return self._slots < 0
+
     def explain(self) -> str:
         """Where each kernel is kept and why, as a table."""
         return self._stock.explain(self._plan, self._slots)
@@ -88,7 +91,7 @@ class KernelBank:
             self._add_combined(mixed, part(some, span), slice(0, self.n_samples), out[span])
 
         height = max(1, min(PANEL_ROWS, -(-length(some) // 8)))
-        run_blocks(fill, spans(length(some), height), self.n_jobs if work > WORTH_THREADS else 1)
+        run_blocks(fill, spans(length(some), height), worth_threads(self.n_jobs, work))
         self._finish(0, work)
         return out
 
@@ -118,9 +121,10 @@ class KernelBank:
 
         height = max(1, min(PANEL_ROWS, -(-self.n_samples // 8)))
         panels = spans(self.n_samples, height)
-        finite = run_blocks(fill, panels, self.n_jobs)
-        run_blocks(lambda rows: mirror(result, rows), panels, self.n_jobs)
         n_used = int(np.count_nonzero(mixed))
+        n_jobs = worth_threads(self.n_jobs, n_used * self.n_samples**2)
+        finite = run_blocks(fill, panels, n_jobs)
+        run_blocks(lambda rows: mirror(result, rows), panels, n_jobs)
         self._finish(n_used, n_used * self.n_samples**2)
         if not all(finite):
             self.check_finite(weights)

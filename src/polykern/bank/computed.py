@@ -83,7 +83,7 @@ class ComputedStorage(Storage):
                 for k, block in self.each(rows, support[span], range(self.n_kernels)):
                     out[k, rows] += block_times(block, coef[support[span]])
 
-        run_blocks(fill, spans(self.n_samples, TILE_ROWS), self.n_jobs)
+        run_blocks(fill, spans(self.n_samples, TILE_ROWS), self.jobs)
         return self.scales[:, None, None] * out
 
     def _scores_by_triangle(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ class ComputedStorage(Storage):
                         out[k, cols] += block_transposed_times(block, coef[rows])
             return out
 
-        return self.scales[:, None, None] * sum(run_blocks(share, range(n_shares), self.n_jobs))
+        return self.scales[:, None, None] * sum(run_blocks(share, range(n_shares), self.jobs))
 
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         support = np.flatnonzero(coef.any(axis=1))
@@ -114,7 +114,7 @@ class ComputedStorage(Storage):
                 out[k] = product if cols == rows else 2.0 * product
             return out
 
-        forms = run_blocks(form, upper_tiles(support.size), self.n_jobs)
+        forms = run_blocks(form, upper_tiles(support.size), self.jobs)
         return self.scales * sum(forms, start=np.zeros(self.n_kernels))
 
 

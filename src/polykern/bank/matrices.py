@@ -80,7 +80,7 @@ class MatrixStorage(Storage):
 
         # A sparse product runs down the columns, and each cut of them would copy the same rows once more.
         panels = spans(self.n_samples, self.n_samples if sparse else self._panel_height())
-        run_blocks(fill, self._tasks(panels), self.n_jobs)
+        run_blocks(fill, self._tasks(panels), self.jobs)
         return out
 
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ class MatrixStorage(Storage):
 
         total = np.array([one.form_correction for one in wrapped])
         tasks = self._tasks(panels)
-        for (kernels, _), some in zip(tasks, run_blocks(forms, tasks, self.n_jobs), strict=True):
+        for (kernels, _), some in zip(tasks, run_blocks(forms, tasks, self.jobs), strict=True):
             total[kernels.start : kernels.stop] += some
         return self.scales * total
 

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from polykern.bank.indexing import Rows, length, part
 from polykern.bank.terms import Terms
-from polykern.parallel import spans
+from polykern.parallel import spans, worth_threads
 
 # Entries of a block that is worked on at once: with its neighbours it stays in the cache of one core (0.5 MB in
 # float32).
@@ -39,6 +39,11 @@ class Storage(ABC):
         self.n_samples = n_samples
         self.dtype = np.dtype(dtype)
         self.n_jobs = n_jobs
+
+    @property
+    def jobs(self) -> int | None:
+        """`n_jobs` for one pass over all kernels."""
+        return worth_threads(self.n_jobs, self.n_kernels * self.n_samples**2)
 
     @property
     def resident_bytes(self) -> int:

@@ -45,6 +45,8 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_WORTH_THREADS = 1 << 18
+
 # Who holds this has set the limit of BLAS threads, which is one per process.
 _limit_is_set = Lock()
 
@@ -80,10 +82,15 @@ def run_blocks(function: Callable[[Block], Result], blocks: Iterable[Block], n_j
         return list(pool.map(function, work))
 
 
+def worth_threads(n_jobs: int | None, work: int) -> int | None:
+    """`n_jobs`, or 1 where `work`, in numbers to touch, is so little that starting threads costs more than it saves."""
+    return n_jobs if work > _WORTH_THREADS else 1
+
+
 def spans(total: int, size: int) -> list[slice]:
     """Consecutive slices of at most `size` that cover range(total)."""
     step = max(1, size)
     return [slice(start, min(start + step, total)) for start in range(0, total, step)]
 
 
-__all__ = ["n_threads", "run_blocks", "spans"]
+__all__ = ["n_threads", "run_blocks", "spans", "worth_threads"]

@@ -18,7 +18,7 @@ class Status(Enum):
     MAX_ITER = "stopped at max_iter before the certified gap was within tol: raise max_iter, or accept the gap"
     TIME_LIMIT = "stopped at time_limit before the certified gap was within tol: allow more time, or accept the gap"
     STALLED = "stopped where no step makes progress in floating point: raise tol, or use float64 kernels"
-    INTERRUPTED = "interrupted: this is the best solution reached, with its gap; fit again with start= to go on from it"
+    INTERRUPTED = "interrupted: this is the best solution reached, with its gap"
     STOPPED = "stopped by a callback: this is the best solution reached, with its gap"
 
     @property

@@ -232,7 +232,7 @@ class Run:
             status = Status.CONVERGED
         return MKLResult(
             coef=best.coef,
-            weights=best.weights,
+            weights=np.where(self.problem.bank.null, 0.0, best.weights),
             intercept=best.intercept,
             primal=best.primal,
             dual=self.bound,
