@@ -32,7 +32,7 @@ def targets_for(loss, n, seed):
     if loss.targets == "real":
         return random.normal(size=n)
     y = np.where(random.random(n) < 0.6, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
+    y[:2] = np.array([1.0, -1.0])[:n]
     return y
 
 

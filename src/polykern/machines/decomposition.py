@@ -30,9 +30,9 @@ Indices = NDArray[np.intp]
 _WHOLE_FROM = 0.6  # share of the variables from which copying a block saves nothing
 _BLOCK_GAP = 0.1  # a block is solved until its own gap is this share of what it was
 _LEAST_CHUNK, _MOST_CHUNKS = 200, 50  # steps between two looks at the gap; looks at one block
-_PATIENCE = (
-    8  # rounds without progress of the dual objective or the gap after which floating point has given all it can
-)
+_PATIENCE = 100  # passes over all variables without progress of the dual objective or the gap
+_STRETCH = 500  # passes over all variables after which progress must have shown
+_PROGRESS = 4e-15  # relative gain of the dual objective below which a round may be nothing but rounding
 _REFRESH_AFTER = 20  # times n steps on the whole matrix: then rounding in the gradient is cleared
 
 
@@ -51,6 +51,7 @@ class Descent:
         self.stalled = False
         self._least_gap = np.inf
         self._measure()
+        self._stretch, self._mark = 0, (self.dual, self._least_gap)
 
     @property
     def outputs(self) -> Array:
@@ -76,9 +77,29 @@ class Descent:
         else:
             self._move(chosen, goal, deadline)
         self._measure()
-        progress = self.gap < 0.99 * gap or self.dual - dual > 1e-15 * max(abs(dual), TINY)
+        progress = self.gap < 0.99 * gap or self.dual - dual > self._rounding()
         self._idle_rounds = 0 if progress else self._idle_rounds + 1
-        self.stalled |= self._idle_rounds >= _PATIENCE
+        self.stalled |= self._passes(self._idle_rounds) >= _PATIENCE or self._hopeless()
+
+    def _passes(self, rounds: int) -> float:
+        """Rounds in units of all variables."""
+        return rounds * self._largest_set() / self.matrix.n_samples
+
+    def _hopeless(self) -> bool:
+        """A long stretch earned next to nothing of what is missing: K is indefinite, or too ill-conditioned."""
+        self._stretch += 1
+        if self._passes(self._stretch) < _STRETCH:
+            return False
+        missing = self.gap * max(abs(self.dual), TINY)
+        little = self.dual - self._mark[0] < 0.01 * missing and self._least_gap > 0.9 * self._mark[1]
+        self._stretch, self._mark = 0, (self.dual, self._least_gap)
+        return little
+
+    def _rounding(self) -> float:
+        """A gain of the dual objective that may be nothing but rounding, in it or in the gradient."""
+        size = np.abs(self.point.coef)
+        terms = float(size.sum()) * float(size.max()) * float(self.box.diagonal.max())
+        return _PROGRESS * max(abs(self.dual), TINY) + 1e-17 * terms
 
     def _measure(self) -> None:
         """The dual objective, the gap and the bias that makes it smallest."""
@@ -90,12 +111,14 @@ class Descent:
 
     def _choose(self) -> Indices | None:
         """The variables to move in this round; None for all of them."""
-        dense = self.matrix.dense is not None
-        most = self.working_set if dense else min(self.working_set, self.matrix.row_capacity)
+        dense, most = self.matrix.dense is not None, self._largest_set()
         if dense and most >= _WHOLE_FROM * self.matrix.n_samples:
             return None
         chosen = choose_working_set(self.point, self.bias, most, keep_all_free=dense)
         return None if dense and len(chosen) >= _WHOLE_FROM * self.matrix.n_samples else chosen
+
+    def _largest_set(self) -> int:
+        return max(2, min(self.working_set, self.matrix.row_capacity))
 
     def _move_all(self) -> None:
         chunk = max(_LEAST_CHUNK, self.matrix.n_samples // 2)

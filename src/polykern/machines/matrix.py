@@ -83,7 +83,8 @@ class CombinedMatrix:
         self._diagonal = np.asarray(bank.diag(fixed), dtype=np.float64)
         self._source: Callable[[NDArray[np.intp]], AnyArray] = lambda idx: bank.rows(idx, fixed)
         self._cache = _row_cache(bank.row_cache_bytes)
-        self.row_capacity = max(2, min(self.n_samples, bank.row_cache_bytes // (self.n_samples * self.dtype.itemsize)))
+        cached = bank.row_cache_bytes // (self.n_samples * self.dtype.itemsize)
+        self.row_capacity = min(self.n_samples, max(cached, _ROWS_AT_ONCE))
 
     @classmethod
     def from_array(cls, array: AnyArray) -> CombinedMatrix:

@@ -2,7 +2,8 @@
 
     min_{a, bias}  1/2 a'Ka + sum_i C_i loss(z_i, y_i) + bias_sum * bias,   z = Ka + bias
 
-With g = C loss'(z) and W = C loss''(z) the optimum is a = -g, sum a = bias_sum, and a Newton step (d, t) to a + d, bias + t solves
+With g = C loss'(z) and W = C loss''(z) the optimum is a = -g, sum a = bias_sum, and a Newton step to a + d, bias + t
+solves
 
     d + W (K d + t) = r,    sum d = bias_sum - sum a,    r = -(a + g)
 

@@ -23,6 +23,8 @@ from polykern.machines.decomposition import Descent
 from polykern.machines.matrix import CombinedMatrix
 from polykern.problems.machine import MachineProblem
 
+_FINEST_GOAL = 1e-17  # of the estimated gap: nothing finer can be told apart in floating point
+
 
 @dataclass(frozen=True)
 class SMO(Machine):
@@ -57,6 +59,6 @@ class SMO(Machine):
             descent.descend(goal, deadline)
             descent.refresh()
             solution = certify(problem, descent.point.coef, descent.outputs, descent.n_steps)
-            if solution.gap <= tol or descent.stalled or out_of_time(deadline):
+            if solution.gap <= tol or descent.stalled or goal < _FINEST_GOAL or out_of_time(deadline):
                 return solution
             goal *= min(0.5, max(0.01, 0.5 * tol / solution.gap))
