@@ -166,12 +166,12 @@ def choose_working_set(point: Point, bias: float, most: int, *, keep_all_free: b
     free = np.isfinite(point.up_offset) & np.isfinite(point.down_offset)
     n_free = int(np.count_nonzero(free))
     if keep_all_free:
-        most = max(most, n_free + n_free // 4)
+        most = max(most, n_free + n_free // 2)
     wanted = violation > 0
     priority = violation * (1.0 + 1e-3 * _shuffle(len(violation)))  # equal violations: take them from everywhere
     if n_free <= most // 2 or keep_all_free:
         wanted |= free
-        priority[free] = np.inf
+        priority[free] = np.finfo(np.float64).max
     for slopes in (upward, downward):
         extremes = _largest(slopes + 1e-9 * _shuffle(len(slopes)), max(1, most // 8))
         extremes = extremes[np.isfinite(slopes[extremes])]
