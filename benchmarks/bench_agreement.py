@@ -12,7 +12,8 @@ import sys
 
 import numpy as np
 import problems
-from common import save
+from common import best_of, save
+from sklearn.svm import SVC, SVR
 
 from polykern import losses, regularizers
 from polykern.problems.support import supports
@@ -47,6 +48,7 @@ def main() -> None:
     """Solve, check, save."""
     rows = []
     for name, bank, y, loss, C in cases(sys.argv[1:]):
+        rows += _reference(name, bank, y, loss, C)
         for label, regularizer in REGULARIZERS.items():
             problem = problems.problem_on(bank, y, regularizer, loss=loss, C=C)
             able = [s() for s in ALL if supports(s(), loss, regularizer)]
@@ -59,6 +61,20 @@ def main() -> None:
             assert max(objectives) - min(objectives) <= TOL * abs(min(objectives)), (name, label, objectives)
     _assert_group_norm_is_ball(rows)
     save("agreement" if not sys.argv[1:] else "agreement-part", rows)
+
+
+def _reference(name, bank, y, loss, C) -> list[dict]:
+    """scikit-learn's machine on the mean kernel: what one pass of a user who does not learn weights costs."""
+    if loss.smooth:
+        return []
+    mean = bank.combine(np.full(bank.n_kernels, 1 / bank.n_kernels)).astype(np.float64)
+    machine = SVR(kernel="precomputed", C=C, epsilon=0.1) if loss.targets == "real" else SVC(kernel="precomputed", C=C)
+    fastest, _ = best_of(lambda: machine.fit(mean, y))
+    solver = f"scikit-learn {type(machine).__name__}"
+    return [
+        {"problem": name, "n": len(y), "kernels": bank.n_kernels, "regularizer": "mean", "solver": solver}
+        | {"seconds": round(fastest, 4)}
+    ]
 
 
 def _row(name, label, bank, y, result):
@@ -78,7 +94,7 @@ def _row(name, label, bank, y, result):
 
 
 def _assert_group_norm_is_ball(rows) -> None:
-    objectives = {(row["problem"], row["regularizer"]): row["primal"] for row in rows}
+    objectives = {(row["problem"], row["regularizer"]): row["primal"] for row in rows if "primal" in row}
     for problem, label in objectives:
         if label == "p=2":
             ball, group = objectives[problem, label], objectives[problem, "GroupNorm(4/3)"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import sys
@@ -83,7 +84,14 @@ def write_tables(page: Path) -> None:
 
 
 def _generate(name: str) -> str:
-    tables = {"support": _support, "auto": _auto}
+    tables = {
+        "support": _support,
+        "auto": _auto,
+        "speed": _speed,
+        "agreement": _agreement,
+        "startup": _startup,
+        "memory": _memory,
+    }
     return f"\n{tables[name]()}\n\n"
 
 
@@ -109,6 +117,66 @@ def _auto() -> str:
 
     rows = [f"| {place} | `{rule.solver.__name__}` | {rule.reason} |" for place, rule in enumerate(RULES, start=1)]
     return "\n".join(["| rule | solver | why it comes here |", "| --- | --- | --- |", *rows])
+
+
+def _results(name: str) -> dict:
+    report = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return report | {"said": f"`{report['command']}`, {report['machine']['cores']} cores, {report['date']}."}
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _speed() -> str:
+    """One line per problem: seconds to the certified gap at p = 1, 1.25 and 2, and of one SVM on the mean kernel."""
+    report = _results("agreement")
+    fastest: dict[tuple[str, str], float] = {}
+    sizes = {}
+    for row in report["results"]:
+        key = row["problem"], row["regularizer"]
+        fastest[key] = min(row["seconds"], fastest.get(key, float("inf")))
+        sizes[row["problem"]] = row["n"], row["kernels"]
+    shown = ("p=1", "p=1.25", "p=2", "sum", "mean")
+    rows = [
+        [name, str(n), str(kernels), *(f"{fastest[name, one]:.3g}" if (name, one) in fastest else "" for one in shown)]
+        for name, (n, kernels) in sizes.items()
+    ]
+    header = ["problem", "n", "kernels", "p = 1", "p = 1.25", "p = 2", "plain sum", "scikit-learn, mean kernel"]
+    return _table(header, rows) + f"\n\nSeconds of training to a certified gap of 1e-3. {report['said']}"
+
+
+def _agreement() -> str:
+    """Every solver on every problem."""
+    report = _results("agreement")
+    rows = [
+        [
+            row["problem"],
+            row["regularizer"],
+            row["solver"],
+            f"{row['primal']:.6g}",
+            f"{row['gap']:.1e}",
+            str(row["iterations"]),
+            f"{row['kept']} of {row['kernels']}",
+            f"{row['seconds']:.3g}",
+        ]
+        for row in report["results"]
+        if "primal" in row
+    ]
+    header = ["problem", "weights", "solver", "objective", "certified gap", "iterations", "kernels kept", "seconds"]
+    return _table(header, rows) + f"\n\n{report['said']}"
+
+
+def _startup() -> str:
+    report = _results("startup")
+    rows = [[what, f"{seconds:.2f}"] for what, seconds in report["results"].items()]
+    return _table(["", "seconds"], rows) + f"\n\n{report['said']}"
+
+
+def _memory() -> str:
+    report = _results("memory")
+    return _table(["", ""], [[what, str(value)] for what, value in report["results"].items()]) + f"\n\n{report['said']}"
 
 
 def problems() -> list[str]:
