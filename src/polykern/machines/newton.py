@@ -35,6 +35,7 @@ from polykern.problems.machine import MachineProblem
 Array = NDArray[np.float64]
 
 _MOST_STEPS = 500
+_SHORT = 1e-2  # length of a step that got nowhere
 _PATIENCE = 3  # steps that lower neither the primal nor the gap after which floating point has given all it can
 
 
@@ -87,9 +88,7 @@ class _Path:
     def step(self, tol: float) -> None:
         """One Newton step with its line search; then the bounds at the new point."""
         primal, gap = self.primal, self.best.gap
-        change, shift, outputs = self._direction()
-        length = _line_search(self._slope_along(change, shift, outputs))
-        self.coef = self.coef + length * change
+        self.coef = self.coef + self._change()
         self.outputs = self.matrix.matvec(self.coef)
         self.intercept = self.problem.best_intercept(self.outputs)
         self.primal = self.problem.primal(self.coef, self.outputs, self.intercept)
@@ -98,19 +97,31 @@ class _Path:
         progress = primal - self.primal > 1e-15 * abs(primal) or self.best.gap < 0.9 * gap
         self.idle_steps = 0 if progress else self.idle_steps + 1
 
-    def _direction(self) -> tuple[Array, float, Array]:
-        """(d, t, K d) of the Newton step."""
+    def _change(self) -> Array:
+        """The Newton step for a, as far as the primal objective falls along it.
+
+        Where the loss is almost flat at every sample the step in the bias is as good as infinite and leaves none for a. Then
+        a moves alone, and the bias follows by itself.
+        """
+        free, per_shift, shift = self._direction()
+        length, change = 0.0, free
+        for bias_step in (shift, 0.0):
+            change = free - bias_step * per_shift
+            length = _line_search(self._slope_along(change, bias_step, self.matrix.matvec(change)))
+            if length >= _SHORT or shift == 0.0:
+                break
+        return length * change
+
+    def _direction(self) -> tuple[Array, Array, float]:
+        """(p, s, t) of the Newton step: a changes by p - t s, the bias by t."""
         problem = self.problem
         z = self.outputs + self.intercept
         slope = problem.costs * problem.loss.derivative(z, problem.y)
         curvature = problem.costs * problem.loss.second_derivative(z, problem.y)
-        residual = -(self.coef + slope)
-        change, per_shift = self.system.solve(curvature, residual, problem.fit_intercept)
-        shift = 0.0
-        if per_shift.sum() > 0:
-            shift = float((change.sum() + self.coef.sum() - problem.loss.bias_sum) / per_shift.sum())
-            change = change - shift * per_shift
-        return change, shift, self.matrix.matvec(change)
+        free, per_shift = self.system.solve(curvature, -(self.coef + slope), problem.fit_intercept)
+        total = float(per_shift.sum())
+        excess = float(free.sum() + self.coef.sum() - problem.loss.bias_sum)
+        return free, per_shift, excess / total if total > 0 else 0.0
 
     def _slope_along(self, change: Array, shift: float, outputs: Array) -> Callable[[float], float]:
         """Derivative of the primal objective at a + t d, bias + t shift, as a function of t."""
