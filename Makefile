@@ -27,7 +27,7 @@ bench: $(VENV)/.installed-dev  ## every benchmark
 	done
 
 papers: $(VENV)/.installed-dev  ## the benchmarks that repeat the set-ups of the papers
-	$(ONE_BLAS_THREAD) $(BIN)/python benchmarks/bench_backbone.py $(ARGS)
+	$(ONE_BLAS_THREAD) $(BIN)/python benchmarks/bench_agreement.py $(ARGS)
 
 docs: $(VENV)/.installed-plot  ## check the docs: links lead somewhere, the code of the README runs
 	$(BIN)/python docs/check.py

@@ -100,8 +100,8 @@ class _Path:
     def _change(self) -> Array:
         """The Newton step for a, as far as the primal objective falls along it.
 
-        Where the loss is almost flat at every sample the step in the bias is as good as infinite and leaves none for a. Then
-        a moves alone, and the bias follows by itself.
+        Where the loss is almost flat at every sample the step in the bias is as good as infinite and leaves none for
+        a. Then a moves alone, and the bias follows by itself.
         """
         free, per_shift, shift = self._direction()
         length, change = 0.0, free

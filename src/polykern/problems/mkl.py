@@ -57,9 +57,7 @@ class MKLProblem:
             if values.shape != shape:
                 raise ValueError(f"{name} has shape {values.shape}, expected (samples, outputs) = {shape}.")
         if self.loss.needs_intercept and not self.fit_intercept:
-            raise ValueError(
-                f"fit_intercept is False, but {type(self.loss).__name__} needs a bias: leave it True."
-            )
+            raise ValueError(f"fit_intercept is False, but {type(self.loss).__name__} needs a bias: leave it True.")
 
     @property
     def n_outputs(self) -> int:

@@ -40,7 +40,7 @@ class CuttingPlanes:
         import highspy
 
         self.scale = max(abs(scale), 1e-12)
-        self.coefs: list[Array] = []
+        self._evaluations: list[Evaluation] = []
         self._n_kernels = n_kernels
         self._lp = highspy.Highs()
         self._lp.setOptionValue("output_flag", False)
@@ -58,7 +58,17 @@ class CuttingPlanes:
         height = -evaluation.conjugate / self.scale
         columns = np.arange(self._n_kernels + 1, dtype=np.int32)
         self._lp.addRow(height, self._infinity, len(values), columns, values)
-        self.coefs.append(evaluation.coef)
+        self._evaluations.append(evaluation)
+
+    @property
+    def slopes(self) -> Array:
+        """(t, F) gradients of the planes, -1/2 S_t."""
+        return np.array([evaluation.gradient for evaluation in self._evaluations])
+
+    @property
+    def heights(self) -> Array:
+        """(t,) values of the planes at b = 0, -conj_t."""
+        return np.array([-evaluation.conjugate for evaluation in self._evaluations])
 
     def minimum(self) -> Model:
         """Solve the linear program, from the last basis."""
@@ -72,7 +82,7 @@ class CuttingPlanes:
     def mix(self, model: Model) -> Array:
         """The dual point sum_t mu_t a_t that proves the model's bound."""
         used = np.flatnonzero(model.multipliers > 0)
-        return np.asarray(sum(model.multipliers[t] * self.coefs[t] for t in used))
+        return np.asarray(sum(model.multipliers[t] * self._evaluations[t].coef for t in used))
 
     def suggest(self, run: Run) -> Model:
         """Tell the run the model's lower bound; return the model."""

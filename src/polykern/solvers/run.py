@@ -161,10 +161,19 @@ class Run:
         return np.inf if self.best is None else relative_gap(self.best.primal, self.bound)
 
     @property
+    def upper(self) -> float:
+        """The best primal value."""
+        return self._require_best().primal
+
+    @property
+    def hoped_bound(self) -> float:
+        """The lower bound if the suggested one holds."""
+        return self.bound if self.hint is None else max(self.bound, self.hint.value)
+
+    @property
     def hoped_gap(self) -> float:
         """The gap if the suggested bound holds."""
-        bound = self.bound if self.hint is None else max(self.bound, self.hint.value)
-        return np.inf if self.best is None else relative_gap(self.best.primal, bound)
+        return np.inf if self.best is None else relative_gap(self.best.primal, self.hoped_bound)
 
     # -- after each step -------------------------------------------------------------------------------------
 

@@ -1,0 +1,83 @@
+"""The level method: cutting planes that do not jump about.
+
+Problem   min_{b in simplex} F(b),  F(b) = max_{a in A} -conj(a) - 1/2 sum_k b_k S_k(a).
+Symbols   b kernel weights; the model is the highest of all planes found so far; upper the best machine's value, lower
+          the model's minimum; level = lower + share * (upper - lower).
+Given     a machine for fixed weights, any loss; the simplex.
+Step      the next b is the point nearest to the last one where the model is below the level; solve the machine there,
+          add its plane. SILP takes the model's minimum instead, a vertex far away while the model is still poor.
+Stop      the certified gap between the best machine and the mixed dual point of the linear program.
+Output    weights and coefficients of the best machine.
+
+Lemarechal, Nemirovskii, Nesterov: New variants of bundle methods, Mathematical Programming 69, 1995, section 3; for
+multiple kernel learning: Xu, Jin, King, Lyu: An extended level method for efficient multiple kernel learning, 2008.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polykern.problems.mkl import MKLProblem
+from polykern.problems.result import MKLResult
+from polykern.problems.support import Requirements
+from polykern.solvers.base import Solver, first_evaluation
+from polykern.solvers.cuts import CuttingPlanes
+from polykern.solvers.level_set import project_on_level_set
+from polykern.solvers.run import Evaluation, Run
+
+Array = NDArray[np.float64]
+
+# Weights below this are rounding of the projection, not kernels in use.
+NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True)
+class _State:
+    planes: CuttingPlanes
+    last: Evaluation
+    multipliers: Array | None
+
+
+class Level(Solver):
+    """Level bundle method: few machines to the gap, whatever the number of kernels.
+
+    Parameters
+    ----------
+    share : float, default=0.6
+        Where the level lies between the lower (0) and the upper bound (1).
+
+    Examples
+    --------
+    >>> from polykern.solvers import Level
+    >>> Level(share=0.5)
+    Level(share=0.5)
+    """
+
+    requires = Requirements(most_weight_norm=1.0)
+
+    def __init__(self, share: float = 0.6) -> None:
+        self.share = share
+
+    def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> _State:
+        if not 0 < self.share < 1:
+            raise ValueError(f"share of Level is {self.share!r}, expected a number between 0 and 1, such as 0.6.")
+        first = first_evaluation(problem, run, start)
+        planes = CuttingPlanes(problem.bank.n_kernels, first.primal)
+        planes.add(first)
+        planes.suggest(run)
+        return _State(planes, first, None)
+
+    def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
+        planes = state.planes
+        level = run.hoped_bound + self.share * (run.upper - run.hoped_bound)
+        weights, multipliers = project_on_level_set(
+            state.last.weights, planes.slopes, level - planes.heights, state.multipliers
+        )
+        weights[weights < NEGLIGIBLE] = 0.0
+        last = run.evaluate(weights / weights.sum(), near=state.last)
+        planes.add(last)
+        planes.suggest(run)
+        return _State(planes, last, multipliers)
