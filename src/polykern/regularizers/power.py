@@ -67,6 +67,7 @@ class PowerRegularizer(Regularizer):
 def project_on_simplex(point: ArrayLike) -> Array:
     """Nearest point of {b >= 0, sum b = 1}, by sorting."""
     x = np.asarray(point, dtype=np.float64)
+    x = x - x.max()  # the same projection, and 1 is not lost beside large numbers
     descending = np.sort(x)[::-1]
     shifts = (np.cumsum(descending) - 1.0) / np.arange(1, len(x) + 1)
     kept = int(np.flatnonzero(descending > shifts)[-1])

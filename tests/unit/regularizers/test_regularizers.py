@@ -80,6 +80,13 @@ def test_projection_is_idempotent_and_inside(name, point):
     np.testing.assert_allclose(regularizer.project(once), once, atol=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e17, 1e200])
+def test_projection_on_the_simplex_beside_huge_numbers(size):
+    # Level projects gradients: with a large C, or one sample alone, the 1 of the simplex is below their last digit.
+    np.testing.assert_allclose(Simplex().project([size, 0.0, -size]), [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(Simplex().project([-size, -size]), [0.5, 0.5])
+
+
 @pytest.mark.parametrize("p", [1.0, 1.3, 2.0, 4.0, np.inf])
 def test_lp_ball_and_group_norm_are_one_family(p):
     t = np.array([3.0, 0.0, 1.0, 0.2])
