@@ -26,8 +26,10 @@ class MKLOneClass(CombinedKernelMixin, OutlierMixin, BaseMKL):
 
     Parameters
     ----------
-    kernels : str, kernel or list, default="default"
-        As in `MKLClassifier`.
+    kernels : str, kernel or list, default="rbf-grid"
+        As in `MKLClassifier`. The default is Gaussians of eleven widths on all columns: their sum falls to zero far
+        from the data, so that what is far is an outlier. Linear and polynomial kernels grow with the distance, and a
+        Gaussian on one column does not see the others: with "default" far points can count as inside.
     nu : float, default=0.5
         Upper bound on the share of training samples outside, lower bound on the share of support vectors; in (0, 1].
     regularizer, solver, tol, max_iter, time_limit, normalize, memory, n_jobs, keep_training_data, random_state,
@@ -56,7 +58,7 @@ class MKLOneClass(CombinedKernelMixin, OutlierMixin, BaseMKL):
 
     def __init__(
         self,
-        kernels: Any = "default",
+        kernels: Any = "rbf-grid",
         *,
         nu: float = 0.5,
         regularizer: Any = "l1",
