@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import types
+from numba.extending import intrinsic
 
 # The subset of LLVM's fast-math flags that stays correct with NaN and infinity in the data.
 SAFE_FAST_MATH = {"contract", "reassoc", "nsz"}
@@ -20,4 +22,24 @@ def jit(function: Callable[..., Any]) -> Any:
     return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=SAFE_FAST_MATH)(function)
 
 
-__all__ = ["SAFE_FAST_MATH", "jit"]
+@intrinsic
+def _pointer(typing_context, address, like):  # type: ignore[no-untyped-def]
+    """The number `address` as a pointer to entries of the type of the array `like`."""
+    pointer = types.CPointer(like.dtype)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.inttoptr(arguments[0], context.get_value_type(pointer))
+
+    return pointer(address, like), generate
+
+
+@jit
+def array_at(address, like, n_rows, stride):
+    """The array (n_rows, stride) of the type of `like` that begins at `address`; for compiled code only.
+
+    It lets one call go through a whole list of matrices: Numba has no list of arrays that is free to pass.
+    """
+    return numba.carray(_pointer(address, like), (n_rows, stride))
+
+
+__all__ = ["SAFE_FAST_MATH", "array_at", "jit"]

@@ -12,6 +12,7 @@ from polykern.bank.checks import checked_coef, checked_out, checked_weights
 from polykern.bank.dense import mirror
 from polykern.bank.indexing import Rows, as_rows, length, part
 from polykern.bank.storage import Storage
+from polykern.bank.sweep import mirror_upper
 from polykern.bank.tally import Tally
 from polykern.parallel import run_blocks, spans, worth_threads
 
@@ -104,11 +105,7 @@ class KernelBank:
 
         The upper triangle is summed up and mirrored, so the result is exactly symmetric.
         """
-        if not self.fits_combined:
-            raise ValueError(
-                f"the combined matrix {(self.n_samples, self.n_samples)} does not fit into memory; "
-                "use rows(idx, weights), or pass build_bank a larger memory."
-            )
+        self._require_room()
         mixed = self._mixed(weights)
         result = checked_out(out, self.n_samples, self.dtype)
 
@@ -129,6 +126,33 @@ class KernelBank:
         if not all(finite):
             self.check_finite(weights)
         return result
+
+    def sweep(
+        self, weights: ArrayLike, coef: ArrayLike, *, kernels: ArrayLike | None = None, out: NDArray[Any] | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """combine(weights) and scores(coef) in one pass over the kernels: (n, n) and (F, n).
+
+        With `kernels`, positions of some of them, the others are not touched, as if their weights were 0, and there is
+        one row of scores for each that is named. Every entry is read, or computed, once for both.
+        """
+        self._require_room()
+        given = checked_coef(coef, self.n_samples)
+        if given.ndim != 1:
+            raise ValueError(f"coef has shape {given.shape}, expected one column, ({self.n_samples},).")
+        asked, wanted = self._asked(kernels)
+        mixed = np.where(wanted, self._mixed(weights), 0.0)
+        combined = checked_out(out, self.n_samples, self.dtype)
+        combined[...] = 0
+        distinct = np.zeros((self._n_distinct, self.n_samples))
+        for storage, places in self._storages:
+            inside = np.flatnonzero(wanted[places])
+            if inside.size:
+                distinct[places[inside]] = storage.sweep(mixed[places[inside]], given, inside, combined)
+        mirror_upper(combined)
+        self._finish(asked.size + np.count_nonzero(mixed), np.count_nonzero(wanted) * self.n_samples**2)
+        if not np.isfinite(distinct).all():
+            self.check_finite()
+        return combined, self._spread(distinct)[asked]
 
     # ---- products --------------------------------------------------------------------------------------------------
 
@@ -197,6 +221,21 @@ class KernelBank:
     @property
     def _n_distinct(self) -> int:
         return len(self._stock.diagonals)
+
+    def _require_room(self) -> None:
+        if not self.fits_combined:
+            raise ValueError(
+                f"the combined matrix {(self.n_samples, self.n_samples)} does not fit into memory; "
+                "use rows(idx, weights), or pass build_bank a larger memory."
+            )
+
+    def _asked(self, kernels: ArrayLike | None) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Positions of the kernels that take part (None: all), and which of the distinct kernels these are."""
+        asked = np.arange(self.n_kernels) if kernels is None else np.asarray(kernels, dtype=np.intp)
+        slots = self._slots[asked]
+        wanted = np.zeros(self._n_distinct, dtype=bool)
+        wanted[slots[slots >= 0]] = True
+        return asked, wanted
 
     def _mixed(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Weights of the distinct kernels: those of duplicates add up."""

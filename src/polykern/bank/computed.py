@@ -101,6 +101,28 @@ class ComputedStorage(Storage):
 
         return self.scales[:, None, None] * sum(run_blocks(share, range(n_shares), self.jobs))
 
+    def sweep(
+        self, weights: NDArray[np.float64], coef: NDArray[np.float64], wanted: NDArray[np.intp], combined: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        factors = dict(zip(wanted.tolist(), weights * self.scales[wanted], strict=True))
+        row_of = {k: i for i, k in enumerate(wanted.tolist())}
+        tiles, column = upper_tiles(self.n_samples), coef[:, None]
+        n_shares = min(len(tiles), number_of_shares(8 * len(wanted) * coef.size))
+
+        def share(first: int) -> NDArray[np.float64]:
+            out = np.zeros((len(wanted), *column.shape))
+            for rows, cols in tiles[first::n_shares]:
+                for k, block in self.each(rows, cols, wanted.tolist()):
+                    out[row_of[k], rows] += block_times(block, column[cols])
+                    if cols != rows:
+                        out[row_of[k], cols] += block_transposed_times(block, column[rows])
+                    if factors[k]:
+                        combined[rows, cols] += combined.dtype.type(factors[k]) * block
+            return out
+
+        products = sum(run_blocks(share, range(n_shares), self.jobs))
+        return np.asarray(self.scales[wanted, None] * products[:, :, 0])
+
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         support = np.flatnonzero(coef.any(axis=1))
         here = consecutive(support)

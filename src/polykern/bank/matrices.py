@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -19,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from polykern.bank.indexing import Rows, block_of, compose, length
 from polykern.bank.products import columns_times, rows_times
 from polykern.bank.storage import Storage
+from polykern.bank.sweep import Matrices, add_and_multiply, quadratic
 from polykern.bank.terms import Terms, Wrapped, apply_terms, has_terms
 from polykern.parallel import run_blocks, spans
 
@@ -83,7 +85,27 @@ class MatrixStorage(Storage):
         run_blocks(fill, self._tasks(panels), self.jobs)
         return out
 
+    @cached_property
+    def in_memory(self) -> Matrices | None:
+        """The matrices for compiled passes; None where they are gathered, centred, in a file, or of several types."""
+        read_as_they_are = isinstance(self.index, slice) and not any(map(has_terms, self.terms))
+        of_a_file = self.owner is not None and cast(MatrixStorage, self.owner).in_memory is None
+        if not read_as_they_are or of_a_file:
+            return None
+        return Matrices.of(self.matrices, cast(slice, self.index).start, self.n_samples)
+
+    def sweep(
+        self, weights: NDArray[np.float64], coef: NDArray[np.float64], wanted: NDArray[np.intp], combined: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        if self.in_memory is None:
+            return super().sweep(weights, coef, wanted, combined)
+        scales = self.scales[wanted]
+        products = add_and_multiply(self.in_memory.take(wanted), weights * scales, coef, combined, self.n_jobs)
+        return scales[:, None] * products
+
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.in_memory is not None and coef.shape[1] == 1:
+            return self.scales * quadratic(self.in_memory, np.ascontiguousarray(coef[:, 0]), self.n_jobs)
         wrapped = [Wrapped(terms, coef) for terms in self.terms]
         panels, form_of = self._form_panels(coef)
 

@@ -29,6 +29,7 @@ class MappedStorage(DenseStorage):
 
     kind = "memmap"
     kernels_at_once = 4
+    in_memory = None
 
     def __init__(self, shape: tuple[int, int, int], dtype: DTypeLike, n_jobs: int | None) -> None:
         directory = tempfile.mkdtemp(prefix="polykern-")

@@ -1,7 +1,7 @@
 """What every way of keeping kernels has in common.
 
 A storage holds some kernels of a bank, on the same samples. Its kernels are  K_k = scales[k] * (the blocks it yields).
-All methods may be called from several threads at once; none starts threads but `scores` and `quad_forms`.
+All methods may be called from several threads at once; none starts threads but `sweep`, `scores` and `quad_forms`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from polykern.bank.indexing import Rows, length, part
 from polykern.bank.terms import Terms
-from polykern.parallel import spans, worth_threads
+from polykern.parallel import run_blocks, spans, worth_threads
 
 # Entries of a block that is worked on at once: with its neighbours it stays in the cache of one core (0.5 MB in
 # float32).
 TILE_ENTRIES = 1 << 17
+# Rows of a combined matrix that one thread adds up at a time.
+BAND_ROWS = 256
 
 
 def tile_width(n_rows: int, n_cols: int) -> int:
@@ -64,6 +66,24 @@ class Storage(ABC):
     @abstractmethod
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """trace(coef' K_k coef) for every kernel: (F,) for coef (n, T)."""
+
+    def sweep(
+        self, weights: NDArray[np.float64], coef: NDArray[np.float64], wanted: NDArray[np.intp], combined: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """combined += sum_i weights_i K_k, k = wanted[i], on and above the diagonal; returns their K_k @ coef, (f, n).
+
+        Here in two passes; storages that can make both from one reading of every entry do so.
+        """
+        mixed = np.zeros(self.n_kernels)
+        mixed[wanted] = weights
+
+        def add(rows: slice) -> None:
+            cols = slice(rows.start, self.n_samples)
+            self.add_combined(mixed, rows, cols, combined[rows, cols])
+
+        run_blocks(add, spans(self.n_samples, max(1, min(BAND_ROWS, -(-self.n_samples // 8)))), self.jobs)
+        self.release()
+        return self.scores(coef[:, None])[wanted, :, 0]
 
     def blocks(self, rows: Rows, cols: Rows, out: Sequence[NDArray[Any]], wanted: Sequence[int]) -> None:
         """out[i] = K_k[rows x cols] for every wanted kernel k = wanted[i]."""

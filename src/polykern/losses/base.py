@@ -45,6 +45,14 @@ class Loss(BaseEstimator):
         """sup_f u f - loss(f, y): infinite for slopes u that the loss never has."""
         raise NotImplementedError
 
+    def conjugate_slope(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        """Derivative of the conjugate in u, inside its domain; kinks at 0 are left out (see `linear_form`)."""
+        raise NotImplementedError
+
+    def conjugate_curvature(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        """Second derivative of the conjugate in u, inside its domain; 0 where it is piecewise linear."""
+        return np.zeros(np.broadcast(*as_arrays(slopes, targets)).shape)
+
     def dual_bounds(self, targets: ArrayLike, costs: ArrayLike) -> tuple[Array, Array]:
         """Smallest and largest value of the dual variable a = -C u of each sample."""
         raise NotImplementedError

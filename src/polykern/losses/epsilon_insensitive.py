@@ -43,6 +43,10 @@ class EpsilonInsensitive(Loss):
         inside = np.clip(u, -1.0, 1.0)
         return np.where(np.abs(u) > 1 + DOMAIN_SLACK, np.inf, inside * y + self.epsilon * np.abs(inside))
 
+    def conjugate_slope(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        _, y = as_arrays(slopes, targets)
+        return y
+
     def dual_bounds(self, targets: ArrayLike, costs: ArrayLike) -> tuple[Array, Array]:
         _, cost = np.broadcast_arrays(*as_arrays(targets, costs))
         return -cost, cost.copy()

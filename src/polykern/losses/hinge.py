@@ -31,6 +31,10 @@ class Hinge(Loss):
     def conjugate(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
         return infinite_where_nan(-margin_share(slopes, targets))
 
+    def conjugate_slope(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        _, y = as_arrays(slopes, targets)
+        return y
+
     def dual_bounds(self, targets: ArrayLike, costs: ArrayLike) -> tuple[Array, Array]:
         return signed_bounds(targets, costs)
 

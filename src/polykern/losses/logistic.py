@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, xlog1py, xlogy
+from scipy.special import expit, logit, xlog1py, xlogy
 
 from polykern.losses.base import Array, Loss, as_arrays, infinite_where_nan, margin_share, signed_bounds
 
@@ -38,6 +38,14 @@ class Logistic(Loss):
     def conjugate(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
         share = margin_share(slopes, targets)
         return infinite_where_nan(xlogy(share, share) + xlog1py(1.0 - share, -share))
+
+    def conjugate_slope(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        _, y = as_arrays(slopes, targets)
+        return -y * logit(margin_share(slopes, targets))
+
+    def conjugate_curvature(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        share = margin_share(slopes, targets)
+        return 1.0 / (share * (1.0 - share))
 
     def dual_bounds(self, targets: ArrayLike, costs: ArrayLike) -> tuple[Array, Array]:
         return signed_bounds(targets, costs)

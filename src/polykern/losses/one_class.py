@@ -47,6 +47,9 @@ class OneClass(Loss):
         u, _ = as_arrays(slopes, targets)
         return np.where((u > DOMAIN_SLACK) | (u < -1 - DOMAIN_SLACK), np.inf, 0.0)
 
+    def conjugate_slope(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        return np.zeros_like(np.asarray(slopes, dtype=np.float64))
+
     def dual_bounds(self, targets: ArrayLike, costs: ArrayLike) -> tuple[Array, Array]:
         cost = np.asarray(costs, dtype=np.float64)
         return np.zeros_like(cost), cost.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, xlog1py, xlogy
+from scipy.special import expit, logit, xlog1py, xlogy
 
 from polykern.losses.base import Array, Loss, as_arrays, infinite_where_nan, margin_share, signed_bounds
 
@@ -50,6 +50,14 @@ class SmoothHinge(Loss):
     def conjugate(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
         share = margin_share(slopes, targets)
         return infinite_where_nan(-share + (xlogy(share, share) + xlog1py(1.0 - share, -share)) / self.sigma)
+
+    def conjugate_slope(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        _, y = as_arrays(slopes, targets)
+        return y - y * logit(margin_share(slopes, targets)) / self.sigma
+
+    def conjugate_curvature(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        share = margin_share(slopes, targets)
+        return 1.0 / (self.sigma * share * (1.0 - share))
 
     def dual_bounds(self, targets: ArrayLike, costs: ArrayLike) -> tuple[Array, Array]:
         return signed_bounds(targets, costs)

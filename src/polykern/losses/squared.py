@@ -39,6 +39,13 @@ class Squared(Loss):
         u, y = as_arrays(slopes, targets)
         return u * y + 0.25 * u**2
 
+    def conjugate_slope(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        u, y = as_arrays(slopes, targets)
+        return y + 0.5 * u
+
+    def conjugate_curvature(self, slopes: ArrayLike, targets: ArrayLike) -> Array:
+        return np.full_like(np.asarray(slopes, dtype=np.float64), 0.5)
+
     def dual_bounds(self, targets: ArrayLike, costs: ArrayLike) -> tuple[Array, Array]:
         _, cost = as_arrays(targets, costs)
         reach = np.where(cost > 0, np.inf, 0.0)

@@ -1,0 +1,212 @@
+"""One pass over many matrices in compiled code: their weighted sum, their products with a vector, their forms.
+
+The matrices are symmetric, of one type and (n, n) each; they are given by their addresses, so that one call goes
+through a stack as well as through a list of the user's own matrices. Of each only the upper triangle is read, every
+entry once, whatever is made of it: products are memory-bound, and half of the bytes is half of the time. Sums of
+products are float64, whatever the type of the entries (see `products`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polykern._jit import array_at, jit
+from polykern.parallel import run_compiled
+
+Array = NDArray[np.float64]
+
+# Pieces of a pass: a fixed number, never that of the threads, so that sums are made in the same order on any machine.
+PIECES = 8
+# Entries below which one piece is as fast as several.
+SMALL = 1 << 18
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Symmetric (n, n) matrices in memory: where each begins, and entries from row to row."""
+
+    addresses: NDArray[np.int64]
+    n_samples: int
+    stride: int
+    like: NDArray[Any]  # an empty array of their type
+    keep: Any  # what the addresses point into
+
+    @classmethod
+    def of(cls, matrices: Sequence[NDArray[Any]] | NDArray[Any], start: int, n_samples: int) -> Matrices | None:
+        """Samples start .. start + n_samples of every matrix; None where they do not lie in one and the same way."""
+        kinds = {(one.dtype, one.strides) for one in matrices}
+        if len(kinds) != 1:
+            return None
+        dtype, (step, width) = kinds.pop()
+        if dtype not in (np.float32, np.float64) or width != dtype.itemsize or step % width or step < 0:
+            return None
+        first = start * (step + width)
+        addresses = np.array([one.__array_interface__["data"][0] + first for one in matrices], dtype=np.int64)
+        return cls(addresses, n_samples, step // width, np.empty(0, dtype), matrices)
+
+    def take(self, wanted: NDArray[np.intp]) -> Matrices:
+        """Some of the matrices."""
+        return Matrices(self.addresses[wanted], self.n_samples, self.stride, self.like, self.keep)
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of all matrices."""
+        return len(self.addresses) * self.n_samples**2
+
+
+def add_and_multiply(
+    some: Matrices, factors: Array, vector: Array, combined: NDArray[Any], n_jobs: int | None
+) -> Array:
+    """combined += sum_k factors_k K_k on and above the diagonal; returns K_k @ vector, (F, n)."""
+    pieces = _rows_of_equal_area(some.n_samples, PIECES if some.n_entries > SMALL else 1)
+    parts = np.zeros((len(pieces), len(some.addresses), some.n_samples))
+    weights = factors.astype(combined.dtype)
+
+    def work(piece: int) -> None:
+        _add_and_multiply(
+            (some.addresses, some.like, some.n_samples, some.stride),
+            weights,
+            vector,
+            pieces[piece],
+            combined,
+            parts[piece],
+        )
+
+    run_compiled(work, range(len(pieces)), n_jobs if len(pieces) > 1 else 1)
+    return np.asarray(parts.sum(axis=0))
+
+
+def quadratic(some: Matrices, vector: Array, n_jobs: int | None) -> Array:
+    """vector' K_k vector for every matrix: (F,)."""
+    out = np.empty(len(some.addresses))
+    n_pieces = PIECES if some.n_entries > SMALL else 1
+    if len(out) < 4 * n_pieces:  # few large matrices: cut the rows, otherwise the list
+        rows = _rows_of_equal_area(some.n_samples, n_pieces)
+        parts = np.empty((len(rows), len(out)))
+        work = [(slice(0, len(out)), span, part) for span, part in zip(rows, parts, strict=True)]
+    else:
+        cuts = 4 * (np.arange(n_pieces + 1) * len(out) // (4 * n_pieces))
+        cuts[-1] = len(out)
+        spans = [slice(first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
+        parts = out[np.newaxis]
+        work = [(span, (0, some.n_samples), out[span]) for span in spans]
+
+    def one(task: tuple[slice, tuple[int, int], Array]) -> None:
+        span, rows, result = task
+        _quadratic((some.addresses[span], some.like, some.n_samples, some.stride), vector, rows, result)
+
+    run_compiled(one, work, n_jobs if n_pieces > 1 else 1)
+    return np.asarray(parts.sum(axis=0))
+
+
+def mirror_upper(matrix: NDArray[Any]) -> None:
+    """Copy what is above the diagonal below it."""
+    _mirror(matrix)
+
+
+def _rows_of_equal_area(n: int, pieces: int) -> list[tuple[int, int]]:
+    """Spans of rows that hold equal parts of the upper triangle."""
+    cuts = np.round(n * (1.0 - np.sqrt(1.0 - np.arange(pieces + 1) / pieces))).astype(int).tolist()
+    return [(first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True) if last > first]
+
+
+@jit
+def _add_and_multiply(matrices, weights, vector, span, combined, products):
+    """Rows `span` of the upper triangles, four matrices at a time; `products` gets their share of K_k @ vector."""
+    addresses, like, n, stride = matrices
+    k = 0
+    while k + 4 <= addresses.size:
+        A, B = array_at(addresses[k], like, n, stride), array_at(addresses[k + 1], like, n, stride)
+        C, D = array_at(addresses[k + 2], like, n, stride), array_at(addresses[k + 3], like, n, stride)
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for i in range(span[0], span[1]):
+            a, b, c, d = A[i, i:n], B[i, i:n], C[i, i:n], D[i, i:n]
+            target, right, here = combined[i, i:n], vector[i:n], vector[i]
+            pa, pb, pc, pd = products[k, i:n], products[k + 1, i:n], products[k + 2, i:n], products[k + 3, i:n]
+            sa, sb, sc, sd = -a[0] * here, -b[0] * here, -c[0] * here, -d[0] * here
+            for j in range(n - i):
+                ea, eb, ec, ed, v = a[j], b[j], c[j], d[j], right[j]
+                target[j] += (wa * ea + wb * eb) + (wc * ec + wd * ed)
+                sa += ea * v
+                sb += eb * v
+                sc += ec * v
+                sd += ed * v
+                pa[j] += ea * here
+                pb[j] += eb * here
+                pc[j] += ec * here
+                pd[j] += ed * here
+            pa[0] += sa
+            pb[0] += sb
+            pc[0] += sc
+            pd[0] += sd
+        k += 4
+    while k < addresses.size:
+        A, wa = array_at(addresses[k], like, n, stride), weights[k]
+        for i in range(span[0], span[1]):
+            a, target, right, here, pa = A[i, i:n], combined[i, i:n], vector[i:n], vector[i], products[k, i:n]
+            sa = -a[0] * here
+            for j in range(n - i):
+                ea = a[j]
+                target[j] += wa * ea
+                sa += ea * right[j]
+                pa[j] += ea * here
+            pa[0] += sa
+        k += 1
+
+
+@jit
+def _quadratic(matrices, vector, span, out):
+    """Share of the rows `span` in the forms, four matrices at a time; rows where the vector is zero are not read."""
+    addresses, like, n, stride = matrices
+    k = 0
+    while k + 4 <= addresses.size:
+        A, B = array_at(addresses[k], like, n, stride), array_at(addresses[k + 1], like, n, stride)
+        C, D = array_at(addresses[k + 2], like, n, stride), array_at(addresses[k + 3], like, n, stride)
+        ta, tb, tc, td = 0.0, 0.0, 0.0, 0.0
+        for i in range(span[0], span[1]):
+            here = vector[i]
+            if here == 0.0:
+                continue
+            a, b, c, d, right = A[i, i:n], B[i, i:n], C[i, i:n], D[i, i:n], vector[i:n]
+            sa, sb, sc, sd = -0.5 * a[0] * here, -0.5 * b[0] * here, -0.5 * c[0] * here, -0.5 * d[0] * here
+            for j in range(n - i):
+                v = right[j]
+                sa += a[j] * v
+                sb += b[j] * v
+                sc += c[j] * v
+                sd += d[j] * v
+            ta += here * sa
+            tb += here * sb
+            tc += here * sc
+            td += here * sd
+        out[k], out[k + 1], out[k + 2], out[k + 3] = 2.0 * ta, 2.0 * tb, 2.0 * tc, 2.0 * td
+        k += 4
+    while k < addresses.size:
+        A, ta = array_at(addresses[k], like, n, stride), 0.0
+        for i in range(span[0], span[1]):
+            here = vector[i]
+            if here == 0.0:
+                continue
+            a, right = A[i, i:n], vector[i:n]
+            sa = -0.5 * a[0] * here
+            for j in range(n - i):
+                sa += a[j] * right[j]
+            ta += here * sa
+        out[k] = 2.0 * ta
+        k += 1
+
+
+@jit
+def _mirror(matrix):
+    """In squares of 32, which stay in the nearest cache."""
+    n = matrix.shape[0]
+    for top in range(0, n, 32):
+        for left in range(top, n, 32):
+            for i in range(top, min(top + 32, n)):
+                for j in range(max(left, i + 1), min(left + 32, n)):
+                    matrix[j, i] = matrix[i, j]
