@@ -71,7 +71,8 @@ def test_one_kernel_is_a_plain_machine(solver):
     problem, _ = small_problem("hinge", regularizer, n_kernels=1)
     result = solver().solve(problem, tol=1e-8)
     np.testing.assert_allclose(result.weights, [1.0])
-    assert result.n_iter <= 3
+    newton_steps_are_iterations = solver.__name__ == "InteriorPoint"
+    assert result.n_iter <= (15 if newton_steps_are_iterations else 3)
 
 
 @pytest.mark.parametrize("solver", ALL)

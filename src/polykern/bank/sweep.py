@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 PIECES = 8
 # Entries below which one piece is as fast as several.
 SMALL = 1 << 18
+# Rows shorter than this are read whole: loops over parts of them, and adding up the pieces, would cost more than is saved.
+SHORT_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Matrices:
         return Matrices(self.addresses[wanted], self.n_samples, self.stride, self.like, self.keep)
 
     @property
+    def place(self) -> tuple[NDArray[np.int64], NDArray[Any], int, int]:
+        """What compiled code wants to know."""
+        return self.addresses, self.like, self.n_samples, self.stride
+
+    @property
     def n_entries(self) -> int:
         """Entries of all matrices."""
         return len(self.addresses) * self.n_samples**2
@@ -63,22 +70,19 @@ def add_and_multiply(
     some: Matrices, factors: Array, vector: Array, combined: NDArray[Any], n_jobs: int | None
 ) -> Array:
     """combined += sum_k factors_k K_k on and above the diagonal; returns K_k @ vector, (F, n)."""
-    pieces = _rows_of_equal_area(some.n_samples, PIECES if some.n_entries > SMALL else 1)
-    parts = np.zeros((len(pieces), len(some.addresses), some.n_samples))
     weights = factors.astype(combined.dtype)
-
-    def work(piece: int) -> None:
-        _add_and_multiply(
-            (some.addresses, some.like, some.n_samples, some.stride),
-            weights,
-            vector,
-            pieces[piece],
-            combined,
-            parts[piece],
-        )
-
-    run_compiled(work, range(len(pieces)), n_jobs if len(pieces) > 1 else 1)
-    return np.asarray(parts.sum(axis=0))
+    by_rows = some.n_samples < SHORT_ROWS
+    n_pieces = PIECES if some.n_entries > SMALL else 1
+    cuts = _even_cuts(some.n_samples, n_pieces) if by_rows else _rows_of_equal_area(some.n_samples, n_pieces)
+    work = _add_and_multiply_rows if by_rows else _add_and_multiply_triangle
+    shape = (len(some.addresses), some.n_samples)
+    parts = np.empty((1, *shape)) if by_rows else np.zeros((len(cuts), *shape))
+    run_compiled(
+        lambda piece: work(some.place, weights, vector, cuts[piece], combined, parts[0 if by_rows else piece]),
+        range(len(cuts)),
+        n_jobs if n_pieces > 1 else 1,
+    )
+    return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
 
 
 def quadratic(some: Matrices, vector: Array, n_jobs: int | None) -> Array:
@@ -98,7 +102,7 @@ def quadratic(some: Matrices, vector: Array, n_jobs: int | None) -> Array:
 
     def one(task: tuple[slice, tuple[int, int], Array]) -> None:
         span, rows, result = task
-        _quadratic((some.addresses[span], some.like, some.n_samples, some.stride), vector, rows, result)
+        _quadratic((some.addresses[span], *some.place[1:]), vector, rows, result)
 
     run_compiled(one, work, n_jobs if n_pieces > 1 else 1)
     return np.asarray(parts.sum(axis=0))
@@ -109,6 +113,12 @@ def mirror_upper(matrix: NDArray[Any]) -> None:
     _mirror(matrix)
 
 
+def _even_cuts(n: int, pieces: int) -> list[tuple[int, int]]:
+    """Consecutive spans of nearly equal length."""
+    cuts = (np.arange(pieces + 1) * n // pieces).tolist()
+    return [(first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True) if last > first]
+
+
 def _rows_of_equal_area(n: int, pieces: int) -> list[tuple[int, int]]:
     """Spans of rows that hold equal parts of the upper triangle."""
     cuts = np.round(n * (1.0 - np.sqrt(1.0 - np.arange(pieces + 1) / pieces))).astype(int).tolist()
@@ -116,7 +126,7 @@ def _rows_of_equal_area(n: int, pieces: int) -> list[tuple[int, int]]:
 
 
 @jit
-def _add_and_multiply(matrices, weights, vector, span, combined, products):
+def _add_and_multiply_triangle(matrices, weights, vector, span, combined, products):
     """Rows `span` of the upper triangles, four matrices at a time; `products` gets their share of K_k @ vector."""
     addresses, like, n, stride = matrices
     k = 0
@@ -156,6 +166,39 @@ def _add_and_multiply(matrices, weights, vector, span, combined, products):
                 sa += ea * right[j]
                 pa[j] += ea * here
             pa[0] += sa
+        k += 1
+
+
+@jit
+def _add_and_multiply_rows(matrices, weights, vector, span, combined, products):
+    """The same from whole rows: no other piece writes to the rows `span` of the products."""
+    addresses, like, n, stride = matrices
+    k = 0
+    while k + 4 <= addresses.size:
+        A, B = array_at(addresses[k], like, n, stride), array_at(addresses[k + 1], like, n, stride)
+        C, D = array_at(addresses[k + 2], like, n, stride), array_at(addresses[k + 3], like, n, stride)
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for i in range(span[0], span[1]):
+            a, b, c, d, target = A[i, :n], B[i, :n], C[i, :n], D[i, :n], combined[i]
+            sa, sb, sc, sd = 0.0, 0.0, 0.0, 0.0
+            for j in range(n):
+                ea, eb, ec, ed, v = a[j], b[j], c[j], d[j], vector[j]
+                target[j] += (wa * ea + wb * eb) + (wc * ec + wd * ed)
+                sa += ea * v
+                sb += eb * v
+                sc += ec * v
+                sd += ed * v
+            products[k, i], products[k + 1, i], products[k + 2, i], products[k + 3, i] = sa, sb, sc, sd
+        k += 4
+    while k < addresses.size:
+        A, wa = array_at(addresses[k], like, n, stride), weights[k]
+        for i in range(span[0], span[1]):
+            a, target, sa = A[i, :n], combined[i], 0.0
+            for j in range(n):
+                ea = a[j]
+                target[j] += wa * ea
+                sa += ea * vector[j]
+            products[k, i] = sa
         k += 1
 
 

@@ -2,9 +2,10 @@
 
 from polykern.solvers.auto import as_solver, choose_solver
 from polykern.solvers.base import Solver
+from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
 from polykern.solvers.lp_analytic import LpAnalytic
 from polykern.solvers.silp import SILP
 from polykern.solvers.simple_mkl import SimpleMKL
 
-__all__ = ["SILP", "Level", "LpAnalytic", "SimpleMKL", "Solver", "as_solver", "choose_solver"]
+__all__ = ["SILP", "InteriorPoint", "Level", "LpAnalytic", "SimpleMKL", "Solver", "as_solver", "choose_solver"]

@@ -9,6 +9,7 @@ from polykern.losses import Loss
 from polykern.problems.support import supports
 from polykern.regularizers import Regularizer
 from polykern.solvers.base import Solver
+from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
 from polykern.solvers.lp_analytic import LpAnalytic
 from polykern.solvers.silp import SILP
@@ -27,7 +28,7 @@ RULES = (
     Rule(Level, "p = 1: half to a twelfth of SILP's machines on the problems of the SimpleMKL paper"),
 )
 
-ALL: tuple[type[Solver], ...] = (Level, SILP, SimpleMKL, LpAnalytic)
+ALL: tuple[type[Solver], ...] = (InteriorPoint, Level, SILP, SimpleMKL, LpAnalytic)
 
 
 def choose_solver(loss: Loss, regularizer: Regularizer) -> Solver:

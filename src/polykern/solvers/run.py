@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,7 @@ class Run:
         self.bound = -np.inf
         self.bound_coef: Array | None = None
         self.hint: Hint | None = None
+        self.stuck = False  # set by a solver whose steps lead nowhere any more
         self._machine = machine_for(problem.loss)
         self._spent_before = self._spent_in_all()
 
@@ -110,12 +111,13 @@ class Run:
         coef = np.column_stack([s.coef for s in solutions])
         outputs = np.column_stack([s.outputs for s in solutions])
         intercept = np.array([s.intercept for s in solutions])
-        evaluation = self._bounds_at(weights, coef, outputs, intercept)
+        evaluation = self._bounds_at(weights, coef, outputs, intercept, self.problem.forms(coef))
         self._offer(evaluation)
         return evaluation
 
-    def _bounds_at(self, weights: Array, coef: Array, outputs: Array, intercept: Array) -> Evaluation:
-        forms = self.problem.forms(coef)
+    def _bounds_at(
+        self, weights: Array, coef: Array, outputs: Array, intercept: Array, forms: Array
+    ) -> Evaluation:
         primal = self.problem.primal(Point(coef, weights, intercept), outputs=outputs, forms=forms)
         conjugate = self.problem.conjugate_sum(coef)
         dual = -conjugate - self.problem.regularizer.conjugate(np.sqrt(np.maximum(forms, 0.0)))
@@ -126,6 +128,19 @@ class Run:
         """How finely machines are to be solved now: finer than the gap that is left."""
         left = min(self.hoped_gap, COARSEST_INNER_TOL / INNER_SHARE)
         return INNER_SHARE * max(left, self.tol)
+
+    def offer(self, weights: Array, coef: Array, outputs: Array, forms: Array, *, complete: bool) -> None:
+        """What a solver that makes its own machines has reached: outputs = K_b coef, forms = S(coef).
+
+        Unless `complete`, forms are those of some kernels only, all that have weight among them, and the lower bound
+        counts once it is proved.
+        """
+        intercept = self.problem.best_intercept(outputs)
+        evaluation = self._bounds_at(weights, coef, outputs, intercept, forms)
+        if not complete:
+            self.suggest(evaluation.dual, lambda: coef)
+            evaluation = replace(evaluation, dual=-np.inf)
+        self._offer(evaluation)
 
     # -- bounds ----------------------------------------------------------------------------------------------
 
@@ -193,7 +208,7 @@ class Run:
             return Status.TIME_LIMIT
         if len(self.history) >= self.max_iter:
             return Status.MAX_ITER
-        return Status.STALLED if self._stalled() else None
+        return Status.STALLED if self.stuck or self._stalled() else None
 
     def _record(self) -> Record:
         best = self._require_best()

@@ -1,0 +1,318 @@
+"""Interior point: weights and dual variables together, by Newton's method; a few passes over the kernels to any gap.
+
+Problem   min_{a in A, t}  conj(a) + t / 2   subject to  S_k(a) = a' K_k a <= t  for every kernel k.
+Symbols   b_k the multiplier of kernel k, which is its weight (sum b = 1); s_k = t - S_k its slack; z the multipliers of
+          the bounds of a; mu what all products b_k s_k and z * room are brought down to.
+Given     the simplex; any loss whose conjugate can be differentiated; few samples, as one step factors a matrix of the
+          size of a.
+Step      linearise the conditions  conj'(a) + K_b a + bias - z = 0,  sum b = 1,  sum a = bias_sum  and the products.
+          Eliminating db and dz leaves
+
+              (K_b + D + 2 G' diag(b / s) G) da = ...        G = (K_k a)_k,  D from the bounds and conj''
+
+          bordered by t and the biases. Mehrotra's predictor and corrector share one Cholesky factor. One pass over the
+          kernels makes K_b and G together, and only the kernels that still matter take part: those whose slack stays
+          far from zero are left out, and looked at again before the gap is believed.
+Stop      the certified gap: every iterate is a dual point (a is inside its bounds) and a primal one (its weights).
+Output    weights, and coefficients with those variables that are headed for a bound put on it.
+
+S. Mehrotra: On the implementation of a primal-dual interior point method, SIAM J. Optimization 2, 1992; the
+quadratically constrained form of multiple kernel learning: Lanckriet et al., JMLR 5, 2004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polykern.problems.mkl import MKLProblem
+from polykern.problems.result import MKLResult
+from polykern.problems.support import Requirements
+from polykern.solvers.base import Solver
+from polykern.solvers.interior_box import DualBox, longest
+from polykern.solvers.run import Run
+
+Array = NDArray[np.float64]
+
+INSIDE = 0.05  # of its range: how far from its bounds every variable starts
+MARGIN = 1.2  # t is at least this times the largest S_k where kernels come in
+LEAST_MULTIPLIER = 0.1  # of the mean force on the variables: what the multipliers of bounds start with
+TO_THE_BORDER = 0.95  # of the way to the border is gone at most
+FEW_KERNELS, MANY_KERNELS = 24, 64  # so many always take part; above so many at most half leave in one step
+FAR = 0.3  # of t: a kernel with more slack than this ...
+LIGHT = 0.1  # ... and less weight than this share of the mean one is left out
+REVIEWS = (5e-2, 5e-3)  # gaps at which those left out are looked at again, besides the end
+NEAR = 0.05  # of t: what counts as just below
+TINY_STEP = 1e-8  # steps that are no steps
+
+
+class InteriorPoint(Solver):
+    """Primal-dual interior point method on the kernels that matter: the default for few samples.
+
+    Examples
+    --------
+    >>> from polykern.solvers import InteriorPoint
+    >>> InteriorPoint().requires.describe_norms()
+    'p = 1 (the simplex)'
+    """
+
+    requires = Requirements(most_weight_norm=1.0)
+
+    def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> _Iterate:
+        iterate = _Iterate(problem, start)
+        iterate.look(run)
+        return iterate
+
+    def step(self, problem: MKLProblem, run: Run, state: _Iterate) -> _Iterate:
+        if run.gap > run.tol:  # the start may be good enough
+            run.stuck = state.move() < TINY_STEP
+            state.look(run)
+        return state
+
+
+class _Layout:
+    """Coefficients (n, T) as one vector of those that have a cost, output by output."""
+
+    def __init__(self, problem: MKLProblem) -> None:
+        self.shape = problem.targets.shape
+        costs = problem.costs.T.ravel()
+        self.at = np.flatnonzero(costs > 0)
+        self.rows, self.column = self.at % self.shape[0], self.at // self.shape[0]
+        self.costs, self.targets = costs[self.at], self.flat(problem.targets)
+        self.ones = np.eye(self.shape[1])[self.column]
+        self.is_whole = self.shape[1] == 1 and len(self.at) == self.shape[0]
+
+    def flat(self, columns: Array) -> Array:
+        """(size,) from (n, T)."""
+        return np.asarray(columns.T.ravel()[self.at])
+
+    def columns(self, flat: Array) -> Array:
+        """(n, T) from (size,), zero where there is no cost."""
+        full = np.zeros(self.shape[0] * self.shape[1])
+        full[self.at] = flat
+        return full.reshape(self.shape[::-1]).T
+
+    def system(self, combined: NDArray[Any], diagonal: Array) -> Array:
+        """The combined kernel for every output, and a diagonal: (size, size), for LAPACK to overwrite."""
+        if self.is_whole:
+            matrix = combined.astype(np.float64, order="F")
+        else:
+            same_output = self.column[:, np.newaxis] == self.column
+            matrix = np.asfortranarray(np.where(same_output, combined[np.ix_(self.rows, self.rows)], 0.0))
+        matrix[np.diag_indices_from(matrix)] += diagonal
+        return matrix
+
+
+@dataclass(frozen=True)
+class _Newton:
+    """The linear system of one iterate, factored; solved for (da, dt, dbias) with changing right-hand sides."""
+
+    factor: Any
+    border: Array  # (size, 1 + T) columns: -sum_k (b_k / s_k) g_k for t, the indicator of each output for its bias
+    solved_border: Array
+    sum_of_ratios: float
+
+    @classmethod
+    def of(cls, matrix: Array, forces: Array, ratios: Array, ones: Array) -> _Newton:
+        """`matrix` is K_b + D, overwritten; `forces` (m, size) the rows of G; `ratios` b / s."""
+        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg.blas import dsyrk
+
+        scaled = np.sqrt(2.0 * ratios)[:, np.newaxis] * forces
+        upper = dsyrk(1.0, scaled.T, beta=1.0, c=matrix, overwrite_c=True)
+        factor = cho_factor(upper, lower=False, overwrite_a=True, check_finite=False)
+        border = np.column_stack([-(ratios @ forces), ones])
+        return cls(factor, border, cho_solve(factor, border, check_finite=False), float(ratios.sum()))
+
+    def solve(self, right: Array, t_right: float, bias_right: Array) -> tuple[Array, float, Array]:
+        """M da + border (dt, dbias) = right;  -2 border_0' da - sum(ratios) dt = t_right;  ones' da = bias_right."""
+        from scipy.linalg import cho_solve
+
+        alone = cho_solve(self.factor, right, check_finite=False)
+        signs = np.append(2.0, -np.ones(len(bias_right)))
+        small = signs[:, np.newaxis] * (self.border.T @ self.solved_border)
+        small[0, 0] -= self.sum_of_ratios
+        small_right = np.append(t_right, bias_right) + signs * (self.border.T @ alone)
+        t_and_bias = np.linalg.solve(small, small_right)
+        return alone - self.solved_border @ t_and_bias, float(t_and_bias[0]), t_and_bias[1:]
+
+
+class _Iterate:
+    """All variables of the method, and what the last pass over the kernels said of them."""
+
+    def __init__(self, problem: MKLProblem, start: MKLResult | None) -> None:
+        self.problem, self.bank = problem, problem.bank
+        self.layout = layout = _Layout(problem)
+        self.ones = layout.ones if problem.fit_intercept else np.empty((len(layout.at), 0))
+        first = _starting_point(problem) if start is None else start.coef
+        self.box = DualBox(problem.loss, layout.targets, layout.costs, layout.flat(first), INSIDE)
+        self.kernels = np.flatnonzero(~self.bank.null)
+        self.n_live = len(self.kernels)
+        self.weights = np.full(self.n_live, 1.0 / self.n_live)
+        if start is not None:
+            self.weights = 0.5 * self.weights + 0.5 * start.weights[self.kernels]
+        self.scratch: NDArray[Any] | None = None
+        self.settled, self.reviews = False, REVIEWS
+        self._pass()
+        self.t = MARGIN * float(self.forms.max())
+        self.slacks = self.t - self.forms
+        outputs = self.weights @ self.forces
+        off = layout.targets - outputs
+        medians = [np.median(off[layout.column == c]) for c in range(self.ones.shape[1])]
+        self.bias = np.array(medians, dtype=np.float64)
+        self.box.start_multipliers(outputs + self.ones @ self.bias, LEAST_MULTIPLIER)
+
+    # -- one pass over the kernels that take part --------------------------------------------------------------
+
+    def _pass(self) -> None:
+        """K_b and G at the weights and coefficients of now, and S."""
+        self.combined, self.forces = self._products(self.layout.columns(self.box.coef))
+        self.forms = np.maximum(self.forces @ self.box.coef, 0.0)
+
+    def _products(self, coef: Array) -> tuple[NDArray[Any], Array]:
+        weights = self._of_all(self.weights)
+        if coef.shape[1] == 1:
+            self.scratch, scores = self.bank.sweep(weights, coef[:, 0], kernels=self.kernels, out=self.scratch)
+            scores = scores[:, :, np.newaxis]
+        else:
+            self.scratch, scores = self.bank.combine(weights, out=self.scratch), self.bank.scores(coef)[self.kernels]
+        return self.scratch, scores.transpose(0, 2, 1).reshape(len(self.kernels), -1)[:, self.layout.at]
+
+    def _of_all(self, values: Array) -> Array:
+        """Values of the kernels that take part, 0 for the others."""
+        every = np.zeros(self.bank.n_kernels)
+        every[self.kernels] = values
+        return every
+
+    # -- bounds ------------------------------------------------------------------------------------------------
+
+    def look(self, run: Run) -> None:
+        """The bounds here. Kernels that have become irrelevant leave, and come back where they are missed."""
+        coef = self.layout.columns(self.box.coef)
+        self._offer(run, self.weights, coef, self.forces, self._of_all(self.forms))
+        if run.hoped_gap <= run.tol:
+            self._confirm(run)
+        elif self.reviews and run.hoped_gap <= self.reviews[0]:
+            self.reviews = self.reviews[1:]
+            self._take_in(self.problem.forms(coef))
+        elif len(self.reviews) == len(REVIEWS):
+            self._leave_out()
+
+    def _offer(
+        self, run: Run, weights: Array, coef: Array, forces: Array, forms: Array, *, complete: bool = False
+    ) -> None:
+        shares = weights / weights.sum()
+        outputs = self.layout.columns(shares @ forces)
+        run.offer(self._of_all(shares), coef, outputs, forms, complete=complete or len(self.kernels) == self.n_live)
+
+    def _confirm(self, run: Run) -> None:
+        """Bounds with the forms of all kernels; coefficients and weights are zero where they are headed there."""
+        coef = self._balanced(self.layout.columns(self.box.snapped()))
+        weights = np.where(self.weights / self.weights.max() < self.slacks / self.t, 0.0, self.weights)
+        _, forces = self._products(coef)
+        forms = self.problem.forms(coef)
+        run.hint = None
+        self._offer(run, weights, coef, forces, forms, complete=True)
+        if run.gap > run.tol:
+            self._take_in(forms)
+
+    def _balanced(self, coef: Array) -> Array:
+        """`coef` with its sums right again, by the variables between their bounds alone where they have the room."""
+        if not self.problem.fit_intercept:
+            return coef
+        for c, column in enumerate(self.problem.columns()):
+            lower, upper = column.bounds()
+            missing = self.problem.loss.bias_sum - float(coef[:, c].sum())
+            room = upper - coef[:, c] if missing > 0 else coef[:, c] - lower
+            room = np.where((coef[:, c] > lower) & (coef[:, c] < upper), np.minimum(room, 1e300), 0.0)
+            coef[:, c] += missing / max(room.sum(), abs(missing), 1e-300) * room
+            if room.sum() < abs(missing):
+                coef[:, c] = column.feasible(coef[:, c])
+        return coef
+
+    def _leave_out(self) -> None:
+        """Kernels far below t leave, at most half of them at a time: the coefficients still move."""
+        order = np.argsort(self.slacks, kind="stable")
+        stay = (self.slacks <= FAR * self.t) | (self.weights > LIGHT * self.weights.mean())
+        stay[order[max(MANY_KERNELS, len(order) // 2) :]] = False
+        stay[order[:FEW_KERNELS]] = True
+        if self.settled and not stay.all():
+            self.kernels, self.weights, self.slacks = self.kernels[stay], self.weights[stay], self.slacks[stay]
+            self.forces, self.forms = self.forces[stay], self.forms[stay]
+        self.settled = True
+
+    def _take_in(self, forms: Array) -> None:
+        """Kernels among all whose form is above, or just below, those that take part."""
+        outside = np.setdiff1d(np.flatnonzero(forms > (1.0 - NEAR) * self.t), self.kernels)
+        if not len(outside):
+            return
+        mu, missed = self._mu(), forms[outside]
+        rise = 1.5 * max(0.0, float(missed.max()) - self.t)
+        self.t, self.slacks = self.t + rise, np.append(self.slacks + rise, self.t + rise - missed)
+        self.kernels = np.append(self.kernels, outside)
+        self.weights = np.append(self.weights, mu / (self.t - missed))
+        self._pass()
+
+    # -- one Newton step ---------------------------------------------------------------------------------------
+
+    def _mu(self, length: float = 0.0, d_weights: Array | float = 0.0, d_slacks: Array | float = 0.0) -> float:
+        """Mean of all products, after a step of this length."""
+        products = float((self.weights + length * d_weights) @ (self.slacks + length * d_slacks))
+        return (products + self.box.complementarity(length)) / (self.box.n_bounds + len(self.kernels))
+
+    def move(self) -> float:
+        """Predictor, corrector, step; returns its length."""
+        outputs = self.weights @ self.forces + self.ones @ self.bias
+        stiffness, pull = self.box.linearise(outputs, 0.0, corrected=False)
+        matrix = self.layout.system(self.combined, stiffness)
+        newton = _Newton.of(matrix, self.forces, self.weights / self.slacks, self.ones)
+        none = np.zeros_like(self.weights)
+        _, d_weights, d_slacks, _ = self._direction(newton, stiffness, pull, 0.0, none)
+        length = min(1.0, self._longest(d_weights, d_slacks))
+        mu = self._mu()
+        target = mu * (self._mu(length, d_weights, d_slacks) / mu) ** 3
+        _, pull = self.box.linearise(outputs, target, corrected=True)
+        d_t, d_weights, d_slacks, d_bias = self._direction(newton, stiffness, pull, target, d_weights * d_slacks)
+        length = min(1.0, TO_THE_BORDER * self._longest(d_weights, d_slacks))
+        self.box.move(length)
+        self.t += length * d_t
+        self.bias = self.bias + length * d_bias
+        self.weights = self.weights + length * d_weights
+        expected = self.slacks + length * d_slacks
+        self._pass()
+        actual = self.t - self.forms
+        self.slacks = np.where(actual > 0.1 * expected, actual, expected)
+        return length
+
+    def _direction(
+        self, newton: _Newton, stiffness: Array, pull: Array, target: float, second_order: Array
+    ) -> tuple[float, Array, Array, Array]:
+        """Changes of t, b, s and the biases; those of the coefficients are left in the box."""
+        off = self.t - self.forms - self.slacks
+        moved = (target - second_order - self.weights * (self.slacks + off)) / self.slacks
+        coef = self.box.coef
+        sums = self.problem.loss.bias_sum - self.ones.T @ coef
+        d_coef, d_t, d_bias = newton.solve(pull - moved @ self.forces, 1.0 - self.weights.sum() - moved.sum(), sums)
+        d_slacks = d_t - 2.0 * (self.forces @ d_coef) + off
+        d_weights = moved + self.weights * (off - d_slacks) / self.slacks
+        self.box.set_step(pull - stiffness * d_coef)
+        return d_t, d_weights, d_slacks, d_bias
+
+    def _longest(self, d_weights: Array, d_slacks: Array) -> float:
+        return min(self.box.longest_step(), longest(self.weights, d_weights), longest(self.slacks, d_slacks))
+
+
+def _starting_point(problem: MKLProblem) -> Array:
+    """Where the dual objective is largest on the ray to the dual partner of the best constant output."""
+    nothing = np.zeros(problem.targets.shape)
+    intercept = problem.best_intercept(nothing)
+    partner = np.column_stack([c.dual_point(nothing[:, t], intercept[t]) for t, c in enumerate(problem.columns())])
+    if problem.loss.bias_sum:  # the sum of the coefficients is given: there is no ray
+        return partner
+    largest = float(problem.forms(partner).max())
+    lengths = 2.0 ** -np.arange(40.0)
+    values = [-problem.conjugate_sum(length * partner) - 0.5 * length**2 * largest for length in lengths]
+    return lengths[int(np.argmax(values))] * partner
