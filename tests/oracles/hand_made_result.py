@@ -11,7 +11,7 @@ GAPS = (0.5, 0.05, 0.0)
 
 
 def make_result(weights=WEIGHTS, gaps=GAPS, parts=()) -> MKLResult:
-    history = tuple(Record(i, 1.0 + gap, 1.0, gap, 3, 0.1 * (i + 1), 4 * i) for i, gap in enumerate(gaps))
+    history = tuple(Record(i, 1.0 + gap, 1.0, gap, 3, 0.1 * (i + 1), 4 * i, i + 1) for i, gap in enumerate(gaps))
     return MKLResult(
         coef=np.zeros((5, 1)),
         weights=np.array(weights),
@@ -22,6 +22,7 @@ def make_result(weights=WEIGHTS, gaps=GAPS, parts=()) -> MKLResult:
         dual_coef=np.zeros((5, 1)),
         status=Status.CONVERGED,
         n_iter=len(gaps),
+        n_machines=len(gaps),
         n_kernel_products=12,
         bytes_moved=1000,
         seconds=0.25,

@@ -99,6 +99,7 @@ def _joined(parts: tuple[MKLResult, ...]) -> MKLResult:
         dual_coef=np.hstack([part.dual_coef for part in parts]),
         status=next((part.status for part in parts if not part.status.converged), Status.CONVERGED),
         n_iter=sum(part.n_iter for part in parts),
+        n_machines=sum(part.n_machines for part in parts),
         n_kernel_products=sum(part.n_kernel_products for part in parts),
         bytes_moved=sum(part.bytes_moved for part in parts),
         seconds=sum(part.seconds for part in parts),

@@ -38,6 +38,7 @@ class Record:
     n_active: int
     seconds: float
     n_kernel_products: int
+    n_machines: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class MKLResult:
     dual_coef : (n, T) array
         The dual point that proves the lower bound; often, but not always, `coef` itself.
     status : Status
+    n_machines : int
+        Machines solved on the way, those of all outputs counted.
     parts : tuple of MKLResult
         The results behind this one where every output was solved on its own.
     """
@@ -69,6 +72,7 @@ class MKLResult:
     dual_coef: Array
     status: Status
     n_iter: int
+    n_machines: int
     n_kernel_products: int
     bytes_moved: int
     seconds: float

@@ -93,6 +93,25 @@ def _as_evaluation(problem: MKLProblem, start: MKLResult) -> Evaluation | None:
     return Evaluation(start.weights, start.coef, start.intercept, start.coef, nothing, 0.0, np.inf, -np.inf)
 
 
+def constant_output_partner(problem: MKLProblem) -> Array:
+    """(n, T) dual point that belongs to outputs that are constant: where to start without a machine."""
+    nothing = np.zeros(problem.targets.shape)
+    intercept = problem.best_intercept(nothing)
+    return np.column_stack([c.dual_point(nothing[:, t], intercept[t]) for t, c in enumerate(problem.columns())])
+
+
+def best_length(problem: MKLProblem, coef: Array, conjugate: float) -> float:
+    """length of the powers of 1/2 for which length * coef has the largest dual value; `conjugate` is Omega* at coef.
+
+    1 where the sum of the coefficients is given (one-class): there is no ray.
+    """
+    if problem.loss.bias_sum:
+        return 1.0
+    lengths = 0.5 ** np.arange(40.0)
+    values = [-problem.conjugate_sum(length * coef) - length**2 * conjugate for length in lengths]
+    return float(lengths[int(np.argmax(values))])
+
+
 def _alternatives() -> tuple[Solver, ...]:
     from polykern.solvers.auto import ALL
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from polykern.problems.mkl import MKLProblem
 from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
-from polykern.solvers.base import Solver
+from polykern.solvers.base import Solver, best_length, constant_output_partner
 from polykern.solvers.interior_box import DualBox, longest
 from polykern.solvers.run import Run
 
@@ -68,7 +68,7 @@ class InteriorPoint(Solver):
 
     def step(self, problem: MKLProblem, run: Run, state: _Iterate) -> _Iterate:
         if run.gap > run.tol:  # the start may be good enough
-            run.stuck = state.move() < TINY_STEP
+            run.stuck = not state.move() > TINY_STEP
             state.look(run)
         return state
 
@@ -147,7 +147,7 @@ class _Iterate:
         self.problem, self.bank = problem, problem.bank
         self.layout = layout = _Layout(problem)
         self.ones = layout.ones if problem.fit_intercept else np.empty((len(layout.at), 0))
-        first = _starting_point(problem) if start is None else start.coef
+        first = self._first_point() if start is None else start.coef
         self.box = DualBox(problem.loss, layout.targets, layout.costs, layout.flat(first), INSIDE)
         self.kernels = np.flatnonzero(~self.bank.null)
         self.n_live = len(self.kernels)
@@ -164,6 +164,12 @@ class _Iterate:
         medians = [np.median(off[layout.column == c]) for c in range(self.ones.shape[1])]
         self.bias = np.array(medians, dtype=np.float64)
         self.box.start_multipliers(outputs + self.ones @ self.bias, LEAST_MULTIPLIER)
+
+    def _first_point(self) -> Array:
+        """Where the dual objective is largest on the ray to the partner of the best constant output."""
+        partner = constant_output_partner(self.problem)
+        largest = float(self.problem.forms(partner).max())
+        return best_length(self.problem, partner, 0.5 * largest) * partner
 
     # -- one pass over the kernels that take part --------------------------------------------------------------
 
@@ -264,11 +270,14 @@ class _Iterate:
         return (products + self.box.complementarity(length)) / (self.box.n_bounds + len(self.kernels))
 
     def move(self) -> float:
-        """Predictor, corrector, step; returns its length."""
+        """Predictor, corrector, step; returns its length, 0 where there is none."""
         outputs = self.weights @ self.forces + self.ones @ self.bias
         stiffness, pull = self.box.linearise(outputs, 0.0, corrected=False)
         matrix = self.layout.system(self.combined, stiffness)
-        newton = _Newton.of(matrix, self.forces, self.weights / self.slacks, self.ones)
+        try:
+            newton = _Newton.of(matrix, self.forces, self.weights / self.slacks, self.ones)
+        except np.linalg.LinAlgError:  # the numbers have left the range of floating point
+            return 0.0
         none = np.zeros_like(self.weights)
         _, d_weights, d_slacks, _ = self._direction(newton, stiffness, pull, 0.0, none)
         length = min(1.0, self._longest(d_weights, d_slacks))
@@ -303,16 +312,3 @@ class _Iterate:
 
     def _longest(self, d_weights: Array, d_slacks: Array) -> float:
         return min(self.box.longest_step(), longest(self.weights, d_weights), longest(self.slacks, d_slacks))
-
-
-def _starting_point(problem: MKLProblem) -> Array:
-    """Where the dual objective is largest on the ray to the dual partner of the best constant output."""
-    nothing = np.zeros(problem.targets.shape)
-    intercept = problem.best_intercept(nothing)
-    partner = np.column_stack([c.dual_point(nothing[:, t], intercept[t]) for t, c in enumerate(problem.columns())])
-    if problem.loss.bias_sum:  # the sum of the coefficients is given: there is no ray
-        return partner
-    largest = float(problem.forms(partner).max())
-    lengths = 2.0 ** -np.arange(40.0)
-    values = [-problem.conjugate_sum(length * partner) - 0.5 * length**2 * largest for length in lengths]
-    return lengths[int(np.argmax(values))] * partner

@@ -88,6 +88,7 @@ class Run:
         self.bound_coef: Array | None = None
         self.hint: Hint | None = None
         self.stuck = False  # set by a solver whose steps lead nowhere any more
+        self.n_machines = 0
         self._machine = machine_for(problem.loss)
         self._spent_before = self._spent_in_all()
 
@@ -108,6 +109,7 @@ class Run:
             )
             for t, column in enumerate(self.problem.columns())
         ]
+        self.n_machines += len(solutions)
         coef = np.column_stack([s.coef for s in solutions])
         outputs = np.column_stack([s.outputs for s in solutions])
         intercept = np.array([s.intercept for s in solutions])
@@ -221,6 +223,7 @@ class Run:
             n_active=int(np.count_nonzero(best.weights)),
             seconds=self.seconds,
             n_kernel_products=self.spent()[0],
+            n_machines=self.n_machines,
         )
 
     def _stalled(self) -> bool:
@@ -264,6 +267,7 @@ class Run:
             dual_coef=best.coef if self.bound_coef is None else self.bound_coef,
             status=status,
             n_iter=len(self.history),
+            n_machines=self.n_machines,
             n_kernel_products=n_kernel_products,
             bytes_moved=bytes_moved,
             seconds=self.seconds,

@@ -9,6 +9,7 @@ import pytest
 
 from oracles.mkl_cases import REGULARIZERS, small_problem
 from polykern import losses, regularizers
+from polykern.machines import SMO
 from polykern.problems.result import Status
 from polykern.solvers import SILP, LpAnalytic, SimpleMKL, as_solver, choose_solver
 from polykern.solvers.progress import ProgressLines
@@ -71,6 +72,22 @@ def test_history_is_monotone_and_counts_the_work(problem):
     products = [record.n_kernel_products for record in result.history]
     assert products == sorted(products) and 0 < products[-1] <= result.n_kernel_products
     assert result.bytes_moved > 0 and result.seconds > 0
+
+
+def test_the_machines_of_every_output_are_counted(monkeypatch):
+    """Against the machines that were really solved, line by line of the history."""
+    solved, seen = [], []
+
+    class Counted:
+        def solve(self, *given, **settings):
+            solved.append(SMO().solve(*given, **settings))
+            return solved[-1]
+
+    monkeypatch.setattr("polykern.solvers.run.machine_for", lambda loss: Counted())
+    problem = small_problem("hinge", REGULARIZERS["simplex"], n_outputs=3)[0]
+    result = SILP().solve(problem, tol=1e-4, callbacks=[lambda record, _: seen.append(len(solved))])
+    assert [record.n_machines for record in result.history] == seen
+    assert result.n_machines == len(solved) > 3
 
 
 def test_progress_lines():
