@@ -27,13 +27,13 @@ REGULARIZERS = {
 }
 
 
-def random_kernels(n, n_kernels, seed, rank=None):
-    """Positive semidefinite matrices of trace n; low rank where `rank` says so."""
+def random_kernels(n, n_kernels, seed, rank=None, away=0.0):
+    """Positive semidefinite matrices of trace n; low rank where `rank` says so; features about `away`, not about 0."""
     rng = np.random.default_rng(seed)
     kernels = []
     for k in range(n_kernels):
         columns = rank or (n if k % 2 else 2)
-        features = rng.normal(size=(n, columns))
+        features = away + rng.normal(size=(n, columns))
         K = features @ features.T
         kernels.append(K * (n / np.trace(K)))
     return kernels
@@ -66,7 +66,8 @@ def small_problem(loss_name, regularizer, *, n=24, n_kernels=5, seed=0, n_output
     from polykern.problems import MKLProblem
 
     loss = LOSSES[loss_name]
-    matrices = random_kernels(n, n_kernels, seed, rank)
+    # One-class on few features about 0: the origin lies inside, the optimum is 0, and there is no relative gap.
+    matrices = random_kernels(n, n_kernels, seed, rank, away=2.0 if loss.targets == "none" and rank else 0.0)
     bank = build_bank([Precomputed(K) for K in matrices], np.arange(n), normalize=None)
     targets = targets_for(loss, n, seed, n_outputs)
     costs = costs_for(loss, targets.shape, seed)

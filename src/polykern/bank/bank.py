@@ -108,22 +108,13 @@ class KernelBank:
         self._require_room()
         mixed = self._mixed(weights)
         result = checked_out(out, self.n_samples, self.dtype)
-
-        def fill(rows: slice) -> bool:
-            cols = slice(rows.start, self.n_samples)
-            panel = result[rows, cols]
-            panel[...] = 0
-            self._add_combined(mixed, rows, cols, panel)
-            return bool(np.isfinite(panel).all())
-
-        height = max(1, min(PANEL_ROWS, -(-self.n_samples // 8)))
-        panels = spans(self.n_samples, height)
+        result[...] = 0
+        for storage, places in self._storages:
+            storage.combine(mixed[places], result)
+        finite = mirror_upper(result, self.n_jobs)
         n_used = int(np.count_nonzero(mixed))
-        n_jobs = worth_threads(self.n_jobs, n_used * self.n_samples**2)
-        finite = run_blocks(fill, panels, n_jobs)
-        run_blocks(lambda rows: mirror(result, rows), panels, n_jobs)
         self._finish(n_used, n_used * self.n_samples**2)
-        if not all(finite):
+        if not finite:
             self.check_finite(weights)
         return result
 
@@ -148,8 +139,8 @@ class KernelBank:
             inside = np.flatnonzero(wanted[places])
             if inside.size:
                 distinct[places[inside]] = storage.sweep(mixed[places[inside]], given, inside, combined)
-        mirror_upper(combined)
-        self._finish(asked.size + np.count_nonzero(mixed), np.count_nonzero(wanted) * self.n_samples**2)
+        mirror_upper(combined, self.n_jobs)
+        self._finish(int(asked.size + np.count_nonzero(mixed)), int(np.count_nonzero(wanted)) * self.n_samples**2)
         if not np.isfinite(distinct).all():
             self.check_finite()
         return combined, self._spread(distinct)[asked]

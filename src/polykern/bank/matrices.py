@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from polykern.bank.indexing import Rows, block_of, compose, length
 from polykern.bank.products import columns_times, rows_times
 from polykern.bank.storage import Storage
-from polykern.bank.sweep import Matrices, add_and_multiply, quadratic
+from polykern.bank.sweep import Matrices, add_and_multiply, add_up, quadratic
 from polykern.bank.terms import Terms, Wrapped, apply_terms, has_terms
 from polykern.parallel import run_blocks, spans
 
@@ -93,6 +93,13 @@ class MatrixStorage(Storage):
         if not read_as_they_are or of_a_file:
             return None
         return Matrices.of(self.matrices, cast(slice, self.index).start, self.n_samples)
+
+    def combine(self, weights: NDArray[np.float64], combined: NDArray[Any]) -> None:
+        wanted = np.flatnonzero(weights)
+        if self.in_memory is None:
+            super().combine(weights, combined)
+        elif wanted.size:
+            add_up(self.in_memory.take(wanted), (weights * self.scales)[wanted], combined, self.n_jobs)
 
     def sweep(
         self, weights: NDArray[np.float64], coef: NDArray[np.float64], wanted: NDArray[np.intp], combined: NDArray[Any]

@@ -1,7 +1,8 @@
 """What every way of keeping kernels has in common.
 
 A storage holds some kernels of a bank, on the same samples. Its kernels are  K_k = scales[k] * (the blocks it yields).
-All methods may be called from several threads at once; none starts threads but `sweep`, `scores` and `quad_forms`.
+All methods may be called from several threads at once; none starts threads but `combine`, `sweep`, `scores` and
+`quad_forms`.
 """
 
 from __future__ import annotations
@@ -67,6 +68,16 @@ class Storage(ABC):
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """trace(coef' K_k coef) for every kernel: (F,) for coef (n, T)."""
 
+    def combine(self, weights: NDArray[np.float64], combined: NDArray[Any]) -> None:
+        """combined += sum_k weights_k K_k on and above the diagonal; kernels of weight 0 are not touched."""
+
+        def add(rows: slice) -> None:
+            cols = slice(rows.start, self.n_samples)
+            self.add_combined(weights, rows, cols, combined[rows, cols])
+
+        run_blocks(add, spans(self.n_samples, max(1, min(BAND_ROWS, -(-self.n_samples // 8)))), self.jobs)
+        self.release()
+
     def sweep(
         self, weights: NDArray[np.float64], coef: NDArray[np.float64], wanted: NDArray[np.intp], combined: NDArray[Any]
     ) -> NDArray[np.float64]:
@@ -76,13 +87,7 @@ class Storage(ABC):
         """
         mixed = np.zeros(self.n_kernels)
         mixed[wanted] = weights
-
-        def add(rows: slice) -> None:
-            cols = slice(rows.start, self.n_samples)
-            self.add_combined(mixed, rows, cols, combined[rows, cols])
-
-        run_blocks(add, spans(self.n_samples, max(1, min(BAND_ROWS, -(-self.n_samples // 8)))), self.jobs)
-        self.release()
+        self.combine(mixed, combined)
         return self.scores(coef[:, None])[wanted, :, 0]
 
     def blocks(self, rows: Rows, cols: Rows, out: Sequence[NDArray[Any]], wanted: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ products are float64, whatever the type of the entries (see `products`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 PIECES = 8
 # Entries below which one piece is as fast as several.
 SMALL = 1 << 18
+# Entries of the combined matrix that are worked on at once: they stay in the cache of one core.
+BAND_ENTRIES = 1 << 17
 # Rows shorter than this are read whole: loops over parts of them, and adding up the pieces, would cost more than is saved.
 SHORT_ROWS = 512
 
@@ -66,6 +68,18 @@ class Matrices:
         return len(self.addresses) * self.n_samples**2
 
 
+def add_up(some: Matrices, factors: Array, combined: NDArray[Any], n_jobs: int | None) -> None:
+    """combined += sum_k factors_k K_k on and above the diagonal."""
+    weights = factors.astype(combined.dtype)
+    cuts = _rows_of_equal_area(some.n_samples, PIECES if some.n_entries > SMALL else 1)
+
+    def work(cut: tuple[int, int]) -> None:
+        for band in _bands(cut, some.n_samples):
+            _add_up(some.place, weights, band, combined)
+
+    run_compiled(work, cuts, n_jobs if len(cuts) > 1 else 1)
+
+
 def add_and_multiply(
     some: Matrices, factors: Array, vector: Array, combined: NDArray[Any], n_jobs: int | None
 ) -> Array:
@@ -74,14 +88,15 @@ def add_and_multiply(
     by_rows = some.n_samples < SHORT_ROWS
     n_pieces = PIECES if some.n_entries > SMALL else 1
     cuts = _even_cuts(some.n_samples, n_pieces) if by_rows else _rows_of_equal_area(some.n_samples, n_pieces)
-    work = _add_and_multiply_rows if by_rows else _add_and_multiply_triangle
+    add = _add_and_multiply_rows if by_rows else _add_and_multiply_triangle
     shape = (len(some.addresses), some.n_samples)
     parts = np.empty((1, *shape)) if by_rows else np.zeros((len(cuts), *shape))
-    run_compiled(
-        lambda piece: work(some.place, weights, vector, cuts[piece], combined, parts[0 if by_rows else piece]),
-        range(len(cuts)),
-        n_jobs if n_pieces > 1 else 1,
-    )
+
+    def work(piece: int) -> None:
+        for band in _bands(cuts[piece], some.n_samples):
+            add(some.place, weights, vector, band, combined, parts[0 if by_rows else piece])
+
+    run_compiled(work, range(len(cuts)), n_jobs if n_pieces > 1 else 1)
     return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
 
 
@@ -108,9 +123,19 @@ def quadratic(some: Matrices, vector: Array, n_jobs: int | None) -> Array:
     return np.asarray(parts.sum(axis=0))
 
 
-def mirror_upper(matrix: NDArray[Any]) -> None:
-    """Copy what is above the diagonal below it."""
-    _mirror(matrix)
+def mirror_upper(matrix: NDArray[Any], n_jobs: int | None) -> bool:
+    """Copy what is above the diagonal below it; whether all of it is finite."""
+    n = len(matrix)
+    cuts = _rows_of_equal_area(n, PIECES if n * n > SMALL else 1)
+    zeros = run_compiled(lambda cut: _mirror(matrix, cut), cuts, n_jobs if len(cuts) > 1 else 1)
+    return bool(np.isfinite(zeros).all())
+
+
+def _bands(span: tuple[int, int], n: int) -> Iterator[tuple[int, int]]:
+    """Consecutive parts of a span of rows, each with few enough entries for the cache."""
+    height = max(1, BAND_ENTRIES // n)
+    for first in range(span[0], span[1], height):
+        yield first, min(first + height, span[1])
 
 
 def _even_cuts(n: int, pieces: int) -> list[tuple[int, int]]:
@@ -245,11 +270,37 @@ def _quadratic(matrices, vector, span, out):
 
 
 @jit
-def _mirror(matrix):
-    """In squares of 32, which stay in the nearest cache."""
+def _mirror(matrix, span):
+    """Columns left of the diagonal from the rows `span`, in squares of 32; returns 0, or NaN where one is not finite."""
     n = matrix.shape[0]
-    for top in range(0, n, 32):
+    zero = 0.0
+    for top in range(span[0], span[1], 32):
         for left in range(top, n, 32):
-            for i in range(top, min(top + 32, n)):
-                for j in range(max(left, i + 1), min(left + 32, n)):
+            for i in range(top, min(top + 32, span[1])):
+                for j in range(max(left, i), min(left + 32, n)):
                     matrix[j, i] = matrix[i, j]
+                    zero += 0.0 * matrix[i, j]
+    return zero
+
+
+@jit
+def _add_up(matrices, weights, span, combined):
+    """Rows `span` of the upper triangles, four matrices at a time."""
+    addresses, like, n, stride = matrices
+    k = 0
+    while k + 4 <= addresses.size:
+        A, B = array_at(addresses[k], like, n, stride), array_at(addresses[k + 1], like, n, stride)
+        C, D = array_at(addresses[k + 2], like, n, stride), array_at(addresses[k + 3], like, n, stride)
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for i in range(span[0], span[1]):
+            a, b, c, d, target = A[i, i:n], B[i, i:n], C[i, i:n], D[i, i:n], combined[i, i:n]
+            for j in range(n - i):
+                target[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
+        k += 4
+    while k < addresses.size:
+        A, wa = array_at(addresses[k], like, n, stride), weights[k]
+        for i in range(span[0], span[1]):
+            a, target = A[i, i:n], combined[i, i:n]
+            for j in range(n - i):
+                target[j] += wa * a[j]
+        k += 1

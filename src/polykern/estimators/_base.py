@@ -97,7 +97,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return Settings(
             loss=loss,
             regularizer=regularizer,
-            solver=as_solver(self.solver, loss, regularizer),
+            solver=as_solver(self.solver),
             fit_intercept=self._resolve_intercept(),
             share_weights=bool(getattr(self, "share_weights", True)),
             tol=check_positive("tol", self.tol, ": it is the relative duality gap to stop at"),

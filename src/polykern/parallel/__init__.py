@@ -52,7 +52,7 @@ _limit_is_set = Lock()
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
     """BLAS held to one thread inside.
 
     Of calls that overlap (threads of a grid search), only the first sets the limit, and the same thread lifts it: each
@@ -78,7 +78,7 @@ def run_blocks(function: Callable[[Block], Result], blocks: Iterable[Block], n_j
     threads = min(n_threads(n_jobs), len(work))
     if threads <= 1:
         return [function(block) for block in work]
-    with _one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, work))
 
 
@@ -123,4 +123,4 @@ def spans(total: int, size: int) -> list[slice]:
     return [slice(start, min(start + step, total)) for start in range(0, total, step)]
 
 
-__all__ = ["n_threads", "run_blocks", "run_compiled", "spans", "worth_threads"]
+__all__ = ["n_threads", "one_blas_thread", "run_blocks", "run_compiled", "spans", "worth_threads"]

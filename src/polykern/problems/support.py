@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from polykern.losses import Loss
 from polykern.regularizers import Regularizer
+
+if TYPE_CHECKING:
+    from polykern.problems.mkl import MKLProblem
 
 
 @dataclass(frozen=True)
 class Requirements:
     """What a solver needs of a problem.
 
-    `weight_norms` is the range (open or closed below) of the norm p of the weight set that the solver can handle.
+    The norm p of the weight set lies between `least_weight_norm` (left out if `open_below`) and `most_weight_norm`.
+    `most_outputs` and `most_variables` (outputs x samples) bound the size, `in_memory` asks for room for one combined
+    kernel.
     """
 
     least_weight_norm: float = 1.0
     most_weight_norm: float = float("inf")
     open_below: bool = False
     smooth_loss: bool | None = None
+    most_outputs: float = float("inf")
+    most_variables: float = float("inf")
+    in_memory: bool = False
 
     def admits_norm(self, p: float) -> bool:
         """The weight set |b|_p <= 1 is within reach."""
@@ -54,19 +62,30 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
     return None
 
 
+def why_not_here(solver: Declares, problem: MKLProblem) -> str | None:
+    """`why_not`, and whether the size of this problem is within reach."""
+    name, requires = type(solver).__name__, solver.requires
+    outputs, variables = problem.n_outputs, problem.targets.size
+    if outputs > requires.most_outputs:
+        return f"{name} handles {requires.most_outputs} output; this problem has {outputs} that share their weights."
+    if variables > requires.most_variables:
+        return f"{name} handles up to {requires.most_variables:g} dual variables; this problem has {variables}."
+    if requires.in_memory and not problem.bank.fits_combined:
+        return f"{name} needs room for one (n, n) matrix, and the memory budget has none."
+    return why_not(solver, problem.loss, problem.regularizer)
+
+
 def supports(solver: Declares, loss: Loss, regularizer: Regularizer) -> bool:
     """The solver handles this pair."""
     return why_not(solver, loss, regularizer) is None
 
 
-def require_supported(
-    solver: Declares, loss: Loss, regularizer: Regularizer, alternatives: tuple[Declares, ...] = ()
-) -> None:
-    """Raise with the reason and the way out where `solver` does not handle this pair."""
-    reason = why_not(solver, loss, regularizer)
+def require_supported(solver: Declares, problem: MKLProblem, alternatives: tuple[Declares, ...] = ()) -> None:
+    """Raise with the reason and the way out where `solver` does not handle this problem."""
+    reason = why_not_here(solver, problem)
     if reason is None:
         return
-    able = [type(other).__name__ for other in alternatives if supports(other, loss, regularizer)]
+    able = [type(other).__name__ for other in alternatives if why_not_here(other, problem) is None]
     way_out = f" Use solver='auto' or one of: {', '.join(able)}." if able else " Use solver='auto'."
     raise ValueError(reason + way_out)
 
@@ -89,4 +108,4 @@ def _cell(able: list[Loss], losses: tuple[Loss, ...]) -> str:
     return ", ".join(type(loss).__name__ for loss in able) or "-"
 
 
-__all__ = ["Requirements", "require_supported", "support_table", "supports", "why_not"]
+__all__ = ["Requirements", "require_supported", "support_table", "supports", "why_not", "why_not_here"]

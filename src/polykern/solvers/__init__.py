@@ -1,6 +1,6 @@
 """Solvers: one algorithm of one paper per file; all of them reach the same optimum, with a certificate."""
 
-from polykern.solvers.auto import as_solver, choose_solver
+from polykern.solvers.auto import Auto, as_solver, choose_solver
 from polykern.solvers.base import Solver
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
@@ -8,4 +8,14 @@ from polykern.solvers.lp_analytic import LpAnalytic
 from polykern.solvers.silp import SILP
 from polykern.solvers.simple_mkl import SimpleMKL
 
-__all__ = ["SILP", "InteriorPoint", "Level", "LpAnalytic", "SimpleMKL", "Solver", "as_solver", "choose_solver"]
+__all__ = [
+    "SILP",
+    "Auto",
+    "InteriorPoint",
+    "Level",
+    "LpAnalytic",
+    "SimpleMKL",
+    "Solver",
+    "as_solver",
+    "choose_solver",
+]

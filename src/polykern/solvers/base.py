@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from polykern.parallel import one_blas_thread
 from polykern.problems.mkl import MKLProblem
 from polykern.problems.result import MKLResult, Status
 from polykern.problems.support import Requirements, require_supported
@@ -16,6 +18,9 @@ from polykern.solvers.progress import ProgressLines
 from polykern.solvers.run import Callback, Evaluation, Run
 
 Array = NDArray[np.float64]
+
+# Dual variables up to which BLAS threads cost more than they save: matrices of this size are a few milliseconds' work.
+SMALL = 1000
 
 
 class Solver(BaseEstimator):
@@ -55,10 +60,12 @@ class Solver(BaseEstimator):
         start : MKLResult, optional
             Go on from the weights of an earlier result.
         """
-        require_supported(self, problem.loss, problem.regularizer, _alternatives())
+        require_supported(self, problem, _alternatives())
         shown = [ProgressLines()] if verbose else []
         run = Run(problem, tol=tol, max_iter=max_iter, time_limit=time_limit, callbacks=[*shown, *callbacks])
-        return run.result(self._loop(problem, run, start), type(self).__name__)
+        with one_blas_thread() if problem.targets.size <= SMALL else nullcontext():
+            status = self._loop(problem, run, start)
+        return run.result(status, type(self).__name__)
 
     def _loop(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> Status:
         """Step until a status ends it; Ctrl-C ends it with what is there, unless nothing is."""

@@ -59,7 +59,7 @@ class InteriorPoint(Solver):
     'p = 1 (the simplex)'
     """
 
-    requires = Requirements(most_weight_norm=1.0)
+    requires = Requirements(most_weight_norm=1.0, most_variables=5000, in_memory=True)
 
     def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> _Iterate:
         iterate = _Iterate(problem, start)

@@ -117,9 +117,7 @@ class Run:
         self._offer(evaluation)
         return evaluation
 
-    def _bounds_at(
-        self, weights: Array, coef: Array, outputs: Array, intercept: Array, forms: Array
-    ) -> Evaluation:
+    def _bounds_at(self, weights: Array, coef: Array, outputs: Array, intercept: Array, forms: Array) -> Evaluation:
         primal = self.problem.primal(Point(coef, weights, intercept), outputs=outputs, forms=forms)
         conjugate = self.problem.conjugate_sum(coef)
         dual = -conjugate - self.problem.regularizer.conjugate(np.sqrt(np.maximum(forms, 0.0)))
