@@ -23,11 +23,11 @@ def jit(function: Callable[..., Any]) -> Any:
 
 
 @intrinsic
-def _pointer(typing_context, address, like):  # type: ignore[no-untyped-def]
+def _pointer(typing_context, address, like):
     """The number `address` as a pointer to entries of the type of the array `like`."""
     pointer = types.CPointer(like.dtype)
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(pointer))
 
     return pointer(address, like), generate

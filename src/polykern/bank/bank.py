@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polykern.bank.checks import checked_coef, checked_out, checked_weights
-from polykern.bank.dense import mirror
 from polykern.bank.indexing import Rows, as_rows, length, part
 from polykern.bank.storage import Storage
 from polykern.bank.sweep import mirror_upper

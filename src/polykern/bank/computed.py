@@ -120,7 +120,7 @@ class ComputedStorage(Storage):
                         combined[rows, cols] += combined.dtype.type(factors[k]) * block
             return out
 
-        products = sum(run_blocks(share, range(n_shares), self.jobs))
+        products = np.sum(run_blocks(share, range(n_shares), self.jobs), axis=0)
         return np.asarray(self.scales[wanted, None] * products[:, :, 0])
 
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:

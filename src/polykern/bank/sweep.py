@@ -26,7 +26,7 @@ PIECES = 8
 SMALL = 1 << 18
 # Entries of the combined matrix that are worked on at once: they stay in the cache of one core.
 BAND_ENTRIES = 1 << 17
-# Rows shorter than this are read whole: loops over parts of them, and adding up the pieces, would cost more than is saved.
+# Shorter rows are read whole: loops over parts of them, and adding up the pieces, would cost more than is saved.
 SHORT_ROWS = 512
 
 
@@ -271,7 +271,7 @@ def _quadratic(matrices, vector, span, out):
 
 @jit
 def _mirror(matrix, span):
-    """Columns left of the diagonal from the rows `span`, in squares of 32; returns 0, or NaN where one is not finite."""
+    """Columns left of the diagonal from the rows `span`, in squares of 32; 0 comes back, NaN if one is not finite."""
     n = matrix.shape[0]
     zero = 0.0
     for top in range(span[0], span[1], 32):

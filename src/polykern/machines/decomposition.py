@@ -42,8 +42,7 @@ class Descent:
     def __init__(self, matrix: CombinedMatrix, problem: MachineProblem, coef: Array, working_set: int) -> None:
         n = matrix.n_samples
         self.matrix, self.working_set, self.with_bias = matrix, working_set, problem.fit_intercept
-        linear, kink = (_per_sample(values, n) for values in problem.loss.linear_form(problem.y))
-        self.linear = linear - problem.offset
+        self.linear, kink = (_per_sample(values, n) for values in problem.loss.linear_form(problem.y))
         lower, upper = (_per_sample(values, n) for values in problem.bounds())
         self.box = Box(matrix.diag(), lower, upper, kink)
         self.point = Point(coef, matrix.matvec(coef) - self.linear, np.empty(n), np.empty(n))

@@ -115,7 +115,7 @@ class _Path:
     def _direction(self) -> tuple[Array, Array, float]:
         """(p, s, t) of the Newton step: a changes by p - t s, the bias by t."""
         problem = self.problem
-        z = self.outputs + problem.offset + self.intercept
+        z = self.outputs + self.intercept
         slope = problem.costs * problem.loss.derivative(z, problem.y)
         curvature = problem.costs * problem.loss.second_derivative(z, problem.y)
         free, per_shift = self.system.solve(curvature, -(self.coef + slope), problem.fit_intercept)
@@ -128,7 +128,7 @@ class _Path:
         problem = self.problem
         linear = float(change @ self.outputs) + problem.loss.bias_sum * shift
         quadratic = float(change @ outputs)
-        z, along = self.outputs + problem.offset + self.intercept, outputs + shift
+        z, along = self.outputs + self.intercept, outputs + shift
 
         def slope(length: float) -> float:
             losses = problem.costs * problem.loss.derivative(z + length * along, problem.y)

@@ -28,14 +28,13 @@ class MachineProblem:
     min_{a, bias}  1/2 a' K a + sum_i C_i loss((K a)_i + bias, y_i) + bias_sum * bias
     max_a          -sum_i (C_i loss)^*(-a_i) - 1/2 a' K a      with  sum a = bias_sum  if there is a bias
 
-    `outputs` is always K @ coef. With an offset of the outputs, loss(K a + offset + bias), a pays offset . a in the dual.
+    `outputs` is always K @ coef.
     """
 
     loss: Loss
     y: Array
     costs: Array
     fit_intercept: bool
-    offset: Array | float = 0.0
 
     def primal(self, coef: Array, outputs: Array, intercept: float) -> float:
         """Value of the primal objective: an upper bound of the optimum."""
@@ -43,7 +42,7 @@ class MachineProblem:
 
     def dual(self, coef: Array, outputs: Array) -> float:
         """Value of the dual objective at a feasible `coef`: a lower bound of the optimum."""
-        return -self.conjugate_sum(coef) - 0.5 * float(coef @ outputs) - float(np.sum(self.offset * coef))
+        return -self.conjugate_sum(coef) - 0.5 * float(coef @ outputs)
 
     def gap(self, coef: Array, outputs: Array, intercept: float) -> float:
         """Relative duality gap of this machine, the weights held fixed."""
@@ -51,7 +50,7 @@ class MachineProblem:
 
     def loss_sum(self, outputs: Array, intercept: float) -> float:
         """sum_i C_i loss(outputs_i + intercept, y_i) + bias_sum * intercept."""
-        losses = float(self.costs @ self.loss.value(outputs + self.offset + intercept, self.y))
+        losses = float(self.costs @ self.loss.value(outputs + intercept, self.y))
         return losses + self.loss.bias_sum * float(intercept)
 
     def conjugate_sum(self, coef: Array) -> float:
@@ -70,12 +69,11 @@ class MachineProblem:
         if not self.fit_intercept:
             return 0.0
         paid = self.costs > 0
-        shifted = outputs + self.offset
-        return best_intercept(self.loss, shifted[paid], self.y[paid], self.costs[paid])
+        return best_intercept(self.loss, outputs[paid], self.y[paid], self.costs[paid])
 
     def dual_point(self, outputs: Array, intercept: float) -> Array:
         """-C loss'(outputs + intercept), made exactly feasible: the dual partner of a primal point."""
-        return self.feasible(-self.costs * self.loss.derivative(outputs + self.offset + intercept, self.y))
+        return self.feasible(-self.costs * self.loss.derivative(outputs + intercept, self.y))
 
     def feasible(self, coef: Array) -> Array:
         """The dual-feasible point nearest to `coef`: inside the bounds, summing to `bias_sum` where there is a bias."""

@@ -14,7 +14,7 @@ Step      linearise the conditions  conj'(a) + K_b a + bias - z = 0,  sum b = 1,
           kernels makes K_b and G together, and only the kernels that still matter take part: those whose slack stays
           far from zero are left out, and looked at again before the gap is believed.
 Stop      the certified gap: every iterate is a dual point (a is inside its bounds) and a primal one (its weights).
-Output    weights, and coefficients with those variables that are headed for a bound put on it.
+Output    weights, those headed for zero put there, and the coefficients of the machine at these weights.
 
 S. Mehrotra: On the implementation of a primal-dual interior point method, SIAM J. Optimization 2, 1992; the
 quadratically constrained form of multiple kernel learning: Lanckriet et al., JMLR 5, 2004.
@@ -155,7 +155,7 @@ class _Iterate:
         if start is not None:
             self.weights = 0.5 * self.weights + 0.5 * start.weights[self.kernels]
         self.scratch: NDArray[Any] | None = None
-        self.settled, self.reviews = False, REVIEWS
+        self.settled, self.reviews = False, list(REVIEWS)
         self._pass()
         self.t = MARGIN * float(self.forms.max())
         self.slacks = self.t - self.forms
@@ -198,46 +198,28 @@ class _Iterate:
     def look(self, run: Run) -> None:
         """The bounds here. Kernels that have become irrelevant leave, and come back where they are missed."""
         coef = self.layout.columns(self.box.coef)
-        self._offer(run, self.weights, coef, self.forces, self._of_all(self.forms))
+        shares = self.weights / self.weights.sum()
+        outputs, complete = self.layout.columns(shares @ self.forces), len(self.kernels) == self.n_live
+        run.offer(self._of_all(shares), coef, outputs, self._of_all(self.forms), complete=complete)
         if run.hoped_gap <= run.tol:
             self._confirm(run)
         elif self.reviews and run.hoped_gap <= self.reviews[0]:
-            self.reviews = self.reviews[1:]
+            self.reviews.pop(0)
             self._take_in(self.problem.forms(coef))
         elif len(self.reviews) == len(REVIEWS):
             self._leave_out()
 
-    def _offer(
-        self, run: Run, weights: Array, coef: Array, forces: Array, forms: Array, *, complete: bool = False
-    ) -> None:
-        shares = weights / weights.sum()
-        outputs = self.layout.columns(shares @ forces)
-        run.offer(self._of_all(shares), coef, outputs, forms, complete=complete or len(self.kernels) == self.n_live)
-
     def _confirm(self, run: Run) -> None:
-        """Bounds with the forms of all kernels; coefficients and weights are zero where they are headed there."""
-        coef = self._balanced(self.layout.columns(self.box.snapped()))
-        weights = np.where(self.weights / self.weights.max() < self.slacks / self.t, 0.0, self.weights)
-        _, forces = self._products(coef)
+        """The bounds with the forms of all kernels; a machine at the weights, for an answer with exact zeros."""
+        coef = self.problem.feasible(self.layout.columns(self.box.coef))
         forms = self.problem.forms(coef)
-        run.hint = None
-        self._offer(run, weights, coef, forces, forms, complete=True)
-        if run.gap > run.tol:
+        run.offer_dual(coef, forms)
+        if run.gap <= run.tol:
+            headed_for_zero = self.weights / self.weights.max() < self.slacks / self.t
+            weights = self._of_all(np.where(headed_for_zero, 0.0, self.weights))
+            run.prefer(run.evaluate(weights / weights.sum(), near=run.best))
+        else:
             self._take_in(forms)
-
-    def _balanced(self, coef: Array) -> Array:
-        """`coef` with its sums right again, by the variables between their bounds alone where they have the room."""
-        if not self.problem.fit_intercept:
-            return coef
-        for c, column in enumerate(self.problem.columns()):
-            lower, upper = column.bounds()
-            missing = self.problem.loss.bias_sum - float(coef[:, c].sum())
-            room = upper - coef[:, c] if missing > 0 else coef[:, c] - lower
-            room = np.where((coef[:, c] > lower) & (coef[:, c] < upper), np.minimum(room, 1e300), 0.0)
-            coef[:, c] += missing / max(room.sum(), abs(missing), 1e-300) * room
-            if room.sum() < abs(missing):
-                coef[:, c] = column.feasible(coef[:, c])
-        return coef
 
     def _leave_out(self) -> None:
         """Kernels far below t leave, at most half of them at a time: the coefficients still move."""

@@ -6,12 +6,12 @@ Given     a machine for fixed weights, any loss.
 Step      solve the machine at b; b_k = t_k^{2/(p+1)} / (sum_j t_j^r)^{1/p} minimises the objective for these norms. That
           is a map b -> T(b) whose fixed point is the optimum, and it contracts slowly: were S constant, log b would go
           the share (p - 1) / (p + 1) of its way. So log b goes twice as far, and the last few steps are combined such
-          that what is left of them is least (Anderson acceleration): 4 to 7 machines in the place of 10 to 19 at p = 1.25.
+          that what is left of them is least (Anderson acceleration): at p = 1.25, 4 to 7 machines in place of 10 to 19.
 Stop      the certified gap. p = inf is the plain sum: one machine.
 Output    weights and coefficients of the best machine.
 
-Kloft, Brefeld, Sonnenburg, Zien: lp-norm multiple kernel learning, JMLR 12, 2011, Algorithm 1; D. G. Anderson: Iterative
-procedures for nonlinear integral equations, Journal of the ACM 12, 1965.
+Kloft, Brefeld, Sonnenburg, Zien: lp-norm multiple kernel learning, JMLR 12, 2011, Algorithm 1; D. G. Anderson:
+Iterative procedures for nonlinear integral equations, Journal of the ACM 12, 1965.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class LpAnalytic(Solver):
 
     def _move(self, state: _State, relaxation: float, importance: Array) -> Array:
         """The relaxed pull, less the combination of the last steps that explains it best."""
-        place, pull = state.places[-1], state.pulls[-1]
+        pull = state.pulls[-1]
         move = relaxation * pull
         if len(state.pulls) > 1:
             steps = np.diff(state.places, axis=0)

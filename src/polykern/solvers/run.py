@@ -135,12 +135,22 @@ class Run:
         Unless `complete`, forms are those of some kernels only, all that have weight among them, and the lower bound
         counts once it is proved.
         """
-        intercept = self.problem.best_intercept(outputs)
-        evaluation = self._bounds_at(weights, coef, outputs, intercept, forms)
+        evaluation = self._bounds_at(weights, coef, outputs, self.problem.best_intercept(outputs), forms)
         if not complete:
             self.suggest(evaluation.dual, lambda: coef)
             evaluation = replace(evaluation, dual=-np.inf)
         self._offer(evaluation)
+
+    def prefer(self, evaluation: Evaluation) -> None:
+        """Take this point as the answer where it is within the tolerance, although another one may be lower."""
+        if relative_gap(evaluation.primal, self.bound) <= self.tol:
+            self.best = evaluation
+
+    def offer_dual(self, coef: Array, forms: Array) -> None:
+        """A dual-feasible point with the forms of all kernels: a lower bound that is proved."""
+        self.hint = None
+        conjugate = self.problem.regularizer.conjugate(np.sqrt(np.maximum(forms, 0.0)))
+        self._offer_dual(coef, -self.problem.conjugate_sum(coef) - conjugate)
 
     # -- bounds ----------------------------------------------------------------------------------------------
 

@@ -63,6 +63,14 @@ def check_all(bank, naive, K, dtype, new):
     assert got.dtype == dtype
     np.testing.assert_array_equal(got, got.T)
     assert_close(bank.diag(weights), np.diag(combined), dtype)
+    both, scores = bank.sweep(weights, full)
+    assert_close(both, combined, dtype)
+    np.testing.assert_array_equal(both, both.T)
+    assert_close(scores, K @ full, dtype)
+    some = np.array([F - 1, 0])
+    both, scores = bank.sweep(weights, few, kernels=some, out=both)
+    assert_close(both, np.tensordot(weights[some], K[some], 1), dtype)
+    assert_close(scores, K[some] @ few, dtype)
     for idx in ([5], [3, 50, 3, 8], range(10, 20), []):
         rows = np.asarray(idx, dtype=int)
         assert_close_or_empty(bank.rows(idx, weights), combined[rows], dtype)
@@ -198,6 +206,51 @@ def test_kernels_of_weight_zero_are_not_touched(X, monkeypatch):
     assert set(calls) == {0.2}
 
 
+@pytest.mark.parametrize("n", [40, 700])  # whole rows; triangles, bands and pieces
+def test_compiled_passes_equal_numpy(n, monkeypatch):
+    from polykern.bank import sweep
+
+    monkeypatch.setattr(sweep, "SMALL", 1000)
+    monkeypatch.setattr(sweep, "BAND_ENTRIES", 9000)
+    rng = np.random.default_rng(n)
+    stack = rng.standard_normal((7, n + 3, n))[:, 3:]
+    stack = stack + stack.transpose(0, 2, 1)
+    some = sweep.Matrices.of(list(stack), 2, n - 5)
+    inner = stack[:, 2 : n - 3, 2 : n - 3]
+    weights, vector = rng.random(7), rng.standard_normal(n - 5) * (rng.random(n - 5) < 0.7)
+    for n_jobs in (1, 2):
+        combined = np.zeros((n - 5, n - 5))
+        products = sweep.add_and_multiply(some, weights, vector, combined, n_jobs)
+        alone = np.zeros((n - 5, n - 5))
+        sweep.add_up(some, weights, alone, n_jobs)
+        assert sweep.mirror_upper(combined, n_jobs) and sweep.mirror_upper(alone, n_jobs)
+        np.testing.assert_allclose(combined, np.tensordot(weights, inner, 1), atol=1e-11)
+        np.testing.assert_allclose(alone, np.tensordot(weights, inner, 1), atol=1e-11)
+        np.testing.assert_allclose(products, inner @ vector, atol=1e-10)
+        expected = np.einsum("i,kij,j->k", vector, inner, vector)
+        np.testing.assert_allclose(sweep.quadratic(some, vector, n_jobs), expected, atol=1e-9)
+    alone[3, 5] = np.inf
+    assert not sweep.mirror_upper(alone, 1)
+
+
+def test_matrices_that_do_not_lie_alike_are_left_to_others():
+    from polykern.bank import sweep
+
+    plain = np.eye(6)
+    assert sweep.Matrices.of([plain, plain.astype(np.float32)], 0, 6) is None
+    assert sweep.Matrices.of([plain[::2, ::2]], 0, 3) is None
+    assert sweep.Matrices.of([plain.astype(int)], 0, 6) is None
+
+
+def test_a_sweep_names_the_kernel_that_is_not_finite(X):
+    K = X[:, :4] @ X[:, :4].T
+    bank = build_bank([kernels.Precomputed(K), kernels.Precomputed(K + 1.0)], np.arange(70))
+    K[2, 1] = K[1, 2] = np.nan  # behind the checks: the user's matrix is not copied
+    for look in (lambda: bank.sweep([1.0, 1.0], np.ones(70)), lambda: bank.combine([1.0, 1.0])):
+        with pytest.raises(ValueError, match=r"kernel 0 \('precomputed_0'\) is nan at \(1, 2\)"):
+            look()
+
+
 def test_counts_say_what_was_done(X):
     bank = build_bank(["linear", "rbf", kernels.RBF(gamma=3.0)], X[:, :4])
     before = bank.counts.snapshot()
@@ -209,4 +262,7 @@ def test_counts_say_what_was_done(X):
     spent = bank.counts.since(before)
     assert spent.n_kernel_products == 11
     assert spent.bytes_moved == (3 + 3 + 2) * 70 * 70 * 8
+    bank.sweep([1.0, 0.0, 1.0], np.ones(70))
+    assert bank.counts.since(before).n_kernel_products == 11 + 3 + 2
+    assert bank.counts.since(before).bytes_moved == (3 + 3 + 2 + 3) * 70 * 70 * 8
     assert bank.counts.n_kernel_products == bank.counts.snapshot().n_kernel_products

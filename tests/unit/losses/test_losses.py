@@ -50,6 +50,19 @@ def test_fenchel_young(name, f, at, number):
     assert float(loss.value(at, y)) + conjugate == pytest.approx(u * at, abs=1e-8)
 
 
+@given(names, st.floats(0.02, 0.98), st.floats(-3, 3))
+def test_conjugate_slope_and_curvature(name, share, number):
+    """Against differences of the conjugate, inside its domain and away from the kink at 0."""
+    loss, h = LOSSES[name], 1e-4
+    y = target_of(loss, number)
+    u = -share * (y if loss.targets == "signs" else 1.0)
+    before, here, after = (float(loss.conjugate(v, y)) for v in (u - h, u, u + h))
+    kink = 0.0 if loss.smooth else loss.linear_form(y)[1]
+    slope, curvature = float(loss.conjugate_slope(u, y)), float(loss.conjugate_curvature(u, y))
+    assert slope + kink * np.sign(u) == pytest.approx((after - before) / (2 * h), rel=1e-3, abs=1e-6)
+    assert curvature == pytest.approx((after - 2 * here + before) / h**2, rel=2e-2, abs=1e-4)
+
+
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_conjugate_is_the_supremum(name):
     """Against a fine grid of outputs, for slopes inside the domain; infinite for slopes the loss never has."""

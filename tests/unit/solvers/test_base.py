@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles.mkl_cases import REGULARIZERS, small_problem
-from polykern import losses, regularizers
+from polykern import regularizers
 from polykern.machines import SMO
 from polykern.problems.result import Status
 from polykern.solvers import SILP, Auto, LpAnalytic, SimpleMKL, as_solver
