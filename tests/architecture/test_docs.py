@@ -48,6 +48,13 @@ def test_readme_shows_the_example_that_the_demo_shows():
     assert block == (ROOT / "examples" / "1_start" / "own_data.py").read_text(encoding="utf-8")
 
 
+def test_the_gallery_lists_every_example_and_every_picture():
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = {(ROOT / "docs" / target).resolve() for target in check.LINK.findall(text)}
+    there = {*(ROOT / "examples").glob("*/*.py"), *(ROOT / "docs" / "images").glob("*.png")}
+    assert sorted(str(path.relative_to(ROOT)) for path in there - shown) == []
+
+
 @pytest.mark.parametrize("script", ["own_data.py", "demo.py"])
 def test_first_examples_run_and_write_their_page(script, tmp_path):
     done = subprocess.run(
