@@ -109,7 +109,7 @@ def project_on_sum(point: Array, lower: Array, upper: Array, total: float) -> Ar
             low = middle
         else:
             high = middle
-    return _spread_residue(np.clip(point - high, lower, upper), lower, upper, total)
+    return spread_residue(np.clip(point - high, lower, upper), lower, upper, total)
 
 
 def _shift_bracket(point: Array, lower: Array, upper: Array, total: float) -> tuple[float, float]:
@@ -123,7 +123,7 @@ def _shift_bracket(point: Array, lower: Array, upper: Array, total: float) -> tu
     return low, high
 
 
-def _spread_residue(point: Array, lower: Array, upper: Array, total: float) -> Array:
+def spread_residue(point: Array, lower: Array, upper: Array, total: float) -> Array:
     """Put what rounding left of the sum on the coordinates with the most room."""
     for _ in range(len(point)):
         residue = total - float(point.sum())

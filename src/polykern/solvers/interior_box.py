@@ -153,6 +153,16 @@ class DualBox:
             s.z_lower = s.z_lower + length * s.step_lower
             s.z_upper = s.z_upper + length * s.step_upper
 
+    def snapped(self) -> Array:
+        """a with every variable on its bound that is headed there: its multiplier, as such go, outweighs its room."""
+        coef = np.zeros_like(self.y)
+        for s in self.sides:
+            size = float(np.mean(s.z_lower + s.z_upper)) + 1e-300
+            span = np.where(np.isfinite(s.upper - s.lower), s.upper - s.lower, np.abs(s.value) + 1e-300)
+            low, high = s.room_below / span < s.z_lower / size, s.room_above / span < s.z_upper / size
+            coef += s.sign * np.where(low, s.lower, np.where(high, s.upper, s.value))
+        return coef
+
 
 def longest(values: Array, steps: Array) -> float:
     """Largest length with values + length * steps >= 0; may be infinite."""

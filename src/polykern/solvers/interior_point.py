@@ -22,23 +22,25 @@ quadratically constrained form of multiple kernel learning: Lanckriet et al., JM
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polykern.problems.machine import spread_residue
 from polykern.problems.mkl import MKLProblem
 from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, best_length, constant_output_partner
 from polykern.solvers.interior_box import DualBox, longest
-from polykern.solvers.run import Run
+from polykern.solvers.run import INNER_SHARE, Evaluation, Run
 
 Array = NDArray[np.float64]
 
 INSIDE = 0.05  # of its range: how far from its bounds every variable starts
 MARGIN = 1.2  # t is at least this times the largest S_k where kernels come in
+LEAST_SHARE = 0.01  # of the products of the bounds: what the products of the kernels start with at least
 LEAST_MULTIPLIER = 0.1  # of the mean force on the variables: what the multipliers of bounds start with
 TO_THE_BORDER = 0.95  # of the way to the border is gone at most
 FEW_KERNELS, MANY_KERNELS = 24, 64  # so many always take part; above so many at most half leave in one step
@@ -46,6 +48,7 @@ FAR = 0.3  # of t: a kernel with more slack than this ...
 LIGHT = 0.1  # ... and less weight than this share of the mean one is left out
 REVIEWS = (5e-2, 5e-3)  # gaps at which those left out are looked at again, besides the end
 NEAR = 0.05  # of t: what counts as just below
+ROUNDING = 2e-15  # of the largest diagonal entry: no more than rounding, and the factor exists
 TINY_STEP = 1e-8  # steps that are no steps
 
 
@@ -61,15 +64,23 @@ class InteriorPoint(Solver):
 
     requires = Requirements(most_weight_norm=1.0, most_variables=5000, in_memory=True)
 
-    def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> _Iterate:
+    def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> _Iterate | None:
+        live = ~problem.bank.null
+        if live.sum() < 2 or not constant_output_partner(problem).any():
+            # One machine is all there is to do: a single kernel, or a constant that nothing can improve.
+            weights = live / live.sum() if live.any() else problem.regularizer.start(len(live))
+            run.evaluate(weights, tol=INNER_SHARE * run.tol)
+            return None
         iterate = _Iterate(problem, start)
         iterate.look(run)
         return iterate
 
-    def step(self, problem: MKLProblem, run: Run, state: _Iterate) -> _Iterate:
-        if run.gap > run.tol:  # the start may be good enough
+    def step(self, problem: MKLProblem, run: Run, state: _Iterate | None) -> _Iterate | None:
+        if run.gap > run.tol and state is not None:  # the start may be good enough
             run.stuck = not state.move() > TINY_STEP
             state.look(run)
+            if run.stuck:
+                state.finish(run)
         return state
 
 
@@ -123,6 +134,8 @@ class _Newton:
 
         scaled = np.sqrt(2.0 * ratios)[:, np.newaxis] * forces
         upper = dsyrk(1.0, scaled.T, beta=1.0, c=matrix, overwrite_c=True)
+        places = np.diag_indices_from(upper)
+        upper[places] += ROUNDING * float(upper[places].max())
         factor = cho_factor(upper, lower=False, overwrite_a=True, check_finite=False)
         border = np.column_stack([-(ratios @ forces), ones])
         return cls(factor, border, cho_solve(factor, border, check_finite=False), float(ratios.sum()))
@@ -157,13 +170,14 @@ class _Iterate:
         self.scratch: NDArray[Any] | None = None
         self.settled, self.reviews = False, list(REVIEWS)
         self._pass()
-        self.t = MARGIN * float(self.forms.max())
-        self.slacks = self.t - self.forms
         outputs = self.weights @ self.forces
         off = layout.targets - outputs
         medians = [np.median(off[layout.column == c]) for c in range(self.ones.shape[1])]
         self.bias = np.array(medians, dtype=np.float64)
         self.box.start_multipliers(outputs + self.ones @ self.bias, LEAST_MULTIPLIER)
+        box_product = self.box.complementarity() / max(self.box.n_bounds, 1)
+        self.t = max(MARGIN * float(self.forms.max()), LEAST_SHARE * box_product * self.n_live)
+        self.slacks = self.t - self.forms
 
     def _first_point(self) -> Array:
         """Where the dual objective is largest on the ray to the partner of the best constant output."""
@@ -215,11 +229,23 @@ class _Iterate:
         forms = self.problem.forms(coef)
         run.offer_dual(coef, forms)
         if run.gap <= run.tol:
-            headed_for_zero = self.weights / self.weights.max() < self.slacks / self.t
-            weights = self._of_all(np.where(headed_for_zero, 0.0, self.weights))
-            run.prefer(run.evaluate(weights / weights.sum(), near=run.best))
+            self.finish(run)
         else:
             self._take_in(forms)
+
+    def finish(self, run: Run) -> None:
+        """The machine at the weights, those headed for zero put there: an answer with exact zeros."""
+        headed_for_zero = self.weights / self.weights.max() < self.slacks / self.t
+        weights = self._of_all(np.where(headed_for_zero, 0.0, self.weights))
+        run.prefer(run.evaluate(weights / weights.sum(), near=self._near(run)))
+
+    def _near(self, run: Run) -> Evaluation | None:
+        """Where the last machine starts: variables on the bounds that they are headed for, so that zeros stay zeros."""
+        coef = self.layout.columns(self.box.snapped())
+        if self.problem.fit_intercept:
+            for c, column in enumerate(self.problem.columns()):
+                coef[:, c] = spread_residue(coef[:, c], *column.bounds(), self.problem.loss.bias_sum)
+        return None if run.best is None else replace(run.best, coef=coef)
 
     def _leave_out(self) -> None:
         """Kernels far below t leave, at most half of them at a time: the coefficients still move."""

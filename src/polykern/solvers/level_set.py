@@ -19,8 +19,8 @@ from polykern.regularizers.power import project_on_simplex
 Array = NDArray[np.float64]
 
 _MOST_STEPS = 100
-_MOST_HALVINGS = 40
-_RIDGE = 1e-10  # of the largest curvature: where the kernels in use cannot tell two planes apart
+_MOST_HALVINGS = 60  # from a Newton step as long as 1 / _RIDGE to one that any curvature bears
+_RIDGE = 1e-13  # where the kernels in use cannot tell two planes apart; the curvature of a whole plane is 1
 _SLACK = 1e-9  # violation of a plane, in units of its slope, that is taken as none
 
 
@@ -72,7 +72,7 @@ class _Dual(NamedTuple):
         used = self.planes[np.ix_(here.moving, here.point > 0)]
         centred = used - used.mean(axis=1, keepdims=True)
         curvature = centred @ centred.T
-        curvature[np.diag_indices(len(curvature))] += _RIDGE * max(float(curvature.diagonal().max()), 1e-12)
+        curvature[np.diag_indices(len(curvature))] += _RIDGE
         return curvature
 
 
