@@ -54,3 +54,15 @@ class NaiveBank:
     def quad_forms(self, coef):
         columns = np.reshape(coef, (len(coef), -1))
         return np.array([sum(c @ K @ c for c in columns.T) for K in self.K])
+
+
+def force(monkeypatch, storage):
+    """Let the plan keep all kernels on data in one storage."""
+    from polykern.bank import plan
+
+    def decide(request, dense, sizes, share):
+        if request.shared:
+            return plan.Decision(plan.SHARED, 0, "")
+        return plan.Decision(storage, 0 if storage == plan.ON_THE_FLY else sizes.matrix, "")
+
+    monkeypatch.setattr(plan, "_decide", decide)

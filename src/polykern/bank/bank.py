@@ -13,6 +13,7 @@ from polykern.bank.indexing import Rows, as_rows, length, part
 from polykern.bank.storage import Storage
 from polykern.bank.sweep import mirror_upper
 from polykern.bank.tally import Tally
+from polykern.kernels.normalizers import normalizer
 from polykern.parallel import run_blocks, spans, worth_threads
 
 if TYPE_CHECKING:
@@ -178,6 +179,16 @@ class KernelBank:
         from polykern.bank.build import subset_bank
 
         return subset_bank(self, as_rows(idx, self.n_samples, "idx"))
+
+    def refitted(self, normalize: str | None, idx: Any) -> KernelBank:
+        """The same kernels on the same samples, normalized with what is read off the samples `idx` alone.
+
+        The others are treated as new data are: for training and validation parts of one bank, which must have been
+        built with normalize=None. No matrix is copied.
+        """
+        from polykern.bank.refit import refitted_bank
+
+        return refitted_bank(self, normalizer(normalize), as_rows(idx, self.n_samples, "idx"))
 
     def keep(self, idx: Any) -> Reference:
         """What prediction needs of the samples `idx`: kernels, their rows of X and normalization; no matrices."""

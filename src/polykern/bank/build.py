@@ -34,9 +34,9 @@ from polykern.bank.plan import (
 from polykern.bank.shared import SharedStorage
 from polykern.bank.stock import Stock, matrices_of
 from polykern.bank.storage import Storage
-from polykern.bank.terms import Plain, Terms
+from polykern.bank.terms import Plain, Terms, has_terms
 from polykern.bank.views import Input, Views, as_input
-from polykern.kernels.normalizers import Normalization, normalizer
+from polykern.kernels.normalizers import Normalization, Normalizer, normalizer
 from polykern.kernels.precomputed import Precomputed
 from polykern.parallel import n_threads
 
@@ -125,12 +125,25 @@ def _normalizations(
     """The fitted normalization of every kernel, and its normalized diagonal."""
     raw = [np.asarray(one.kernel.diag(views[one.view]), dtype=np.float64) for one in members]
     means = _row_means(members, views, dtype, n_jobs) if rule.needs_row_means else [None] * len(members)
-    fitted = []
-    for member, diag, mean in zip(members, raw, means, strict=True):
-        terms = rule.fit(diag, mean, resolution=_RESOLUTION[dtype], label=member.name)
-        constant = not terms.is_null and _is_constant(member, views[member.view], diag)
-        fitted.append(replace(terms, is_null=True, scale=0.0) if constant else terms)
+    fitted = [
+        fit_terms(member, views[member.view], diag, mean, rule, dtype)
+        for member, diag, mean in zip(members, raw, means, strict=True)
+    ]
     return fitted, [terms.diag(diag) for terms, diag in zip(fitted, raw, strict=True)]
+
+
+def fit_terms(
+    member: Member,
+    view: NDArray[Any],
+    diag: NDArray[np.float64],
+    means: NDArray[np.float64] | None,
+    rule: Normalizer,
+    dtype: np.dtype[Any],
+) -> Normalization:
+    """The normalization of one kernel, from its data, its diagonal and the means of its rows, as they are."""
+    terms = rule.fit(diag, means, resolution=_RESOLUTION[dtype], label=member.name)
+    constant = not terms.is_null and _is_constant(member, view, diag)
+    return replace(terms, is_null=True, scale=0.0) if constant else terms
 
 
 def _row_means(
@@ -238,10 +251,11 @@ def subset_bank(bank: KernelBank, index: Rows) -> KernelBank:
     stock = bank._stock.take(index)
     sizes = _sizes(stock)
     budget = whole.budget - whole.dense_bytes
-    gathered = not isinstance(index, slice) and _room_for(whole, sizes, budget)
+    as_it_is = isinstance(index, slice) and not any(map(has_terms, stock.terms))
+    gathered = not as_it_is and _room_for(whole, sizes, budget)
     decisions = tuple(_inherited(one, gathered, sizes) for one in whole.decisions)
     plan = Plan(decisions, budget, sizes, budget >= sizes.least + sizes.matrix)
-    storages = [_subset_storage(storage, places, stock, index, gathered) for storage, places in bank._storages]
+    storages = [_subset_storage(storage, places, stock, index, decisions) for storage, places in bank._storages]
     return KernelBank(stock, bank._slots, storages, plan)
 
 
@@ -258,12 +272,14 @@ def _inherited(decision: Decision, gathered: bool, sizes: Sizes) -> Decision:
     return decision
 
 
-def _subset_storage(storage: Storage, places: NDArray[np.intp], stock: Stock, index: Rows, gathered: bool) -> Placed:
+def _subset_storage(
+    storage: Storage, places: NDArray[np.intp], stock: Stock, index: Rows, decisions: Sequence[Decision]
+) -> Placed:
     if isinstance(storage, ComputedStorage):
         terms = [stock.terms[k] for k in places]
         return ComputedStorage(storage.members, stock.views, terms, stock.dtype, stock.n_jobs), places
     assert isinstance(storage, MatrixStorage)  # the only other kind
     part = storage.subset(index)
-    if gathered and type(storage) is DenseStorage:
+    if decisions[int(places[0])].storage == DENSE:
         return _filled(DENSE, part), places
     return part, places

@@ -7,25 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles.bank import NaiveBank
+from oracles.bank import NaiveBank, force
 from polykern import kernels
 from polykern.bank import build_bank
 from polykern.bank.plan import DENSE, MEMMAP, ON_THE_FLY
 
 NORMALIZERS = ["mean-diagonal", "trace", "diagonal", "center", "center-diagonal", None]
 TOLERANCE = {"float64": 1e-10, "float32": 3e-5}
-
-
-def force(monkeypatch, storage):
-    """Let the plan keep all kernels on data in one storage."""
-    from polykern.bank import plan
-
-    def decide(request, dense, sizes, share):
-        if request.shared:
-            return plan.Decision(plan.SHARED, 0, "")
-        return plan.Decision(storage, 0 if storage == ON_THE_FLY else sizes.matrix, "")
-
-    monkeypatch.setattr(plan, "_decide", decide)
 
 
 def small_tiles(monkeypatch):
