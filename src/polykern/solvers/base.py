@@ -89,7 +89,19 @@ def first_evaluation(problem: MKLProblem, run: Run, start: MKLResult | None) -> 
     expected = (problem.bank.n_kernels,)
     if start.weights.shape != expected:
         raise ValueError(f"start has weights of shape {start.weights.shape}, expected {expected} for these kernels.")
-    return run.evaluate(problem.regularizer.project(start.weights), near=_as_evaluation(problem, start))
+    return run.evaluate(_with_room(problem, start.weights), near=_as_evaluation(problem, start))
+
+
+def _with_room(problem: MKLProblem, weights: Array) -> Array:
+    """The weights in the weight set of this problem; where no optimum has zeros, none starts at zero.
+
+    A sparse result is a start for p > 1 too, but closed-form steps multiply the weights, and zero they leave zero.
+    """
+    regularizer = problem.regularizer
+    inside = regularizer.project(weights)
+    if regularizer.sparse or np.all(inside[~problem.bank.null] > 0):
+        return inside
+    return regularizer.project(0.5 * inside + 0.5 * regularizer.start(len(inside)))
 
 
 def _as_evaluation(problem: MKLProblem, start: MKLResult) -> Evaluation | None:

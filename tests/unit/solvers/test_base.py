@@ -124,3 +124,13 @@ def _point(result):
     from polykern.problems import Point
 
     return Point(result.coef, result.weights, result.intercept)
+
+
+@pytest.mark.parametrize("p", [1.05, 2.0, np.inf])
+def test_a_sparse_result_is_a_start_for_p_above_1(p):
+    """Closed-form weights multiply: from weights that are zero they never came back, and the solve stalled."""
+    sparse = SILP().solve(small_problem("hinge", REGULARIZERS["simplex"], n=40, n_kernels=10)[0], tol=1e-6)
+    assert np.any(sparse.weights == 0)
+    problem = small_problem("hinge", regularizers.LpBall(p=p), n=40, n_kernels=10)[0]
+    cold, warm = (LpAnalytic().solve(problem, tol=1e-6, start=start) for start in (None, sparse))
+    assert warm.status.converged and warm.primal == pytest.approx(cold.primal, rel=2e-6)
