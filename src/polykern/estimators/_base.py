@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import ABCMeta, abstractmethod
-from typing import Any
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,18 +22,27 @@ from polykern.estimators._parameters import (
     check_choice,
     check_count,
     check_flag,
+    check_has_parameters,
     check_positive,
 )
 from polykern.estimators._pickling import without_matrices
-from polykern.estimators._solve import Settings, solve
+from polykern.estimators._solve import Settings, Start, solve
 from polykern.losses import Loss
 from polykern.parallel import spans
 from polykern.problems.result import MKLResult
-from polykern.regularizers import as_regularizer
+from polykern.regularizers import Regularizer, as_regularizer
 from polykern.solvers import as_solver
 
 # Numbers in one block of kernel values at prediction: 32 MB.
 _BLOCK_NUMBERS = 4_000_000
+
+
+def users_line() -> int:
+    """`stacklevel` of a warning given by the caller of this function, for it to point at the line that called us."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("polykern."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):
@@ -56,6 +67,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Name of the kernel -> its weight; an array with one weight per output where weights are per class."""
         check_is_fitted(self, "weights_")
         return dict(zip(self.kernel_names_, self.weights_.T.tolist(), strict=True))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, nested ones such as regularizer__p too; returns the estimator."""
+        for name in params:
+            owner, nested, parameter = name.partition("__")
+            if nested and owner in signature(type(self)).parameters:
+                check_has_parameters(owner, params.get(owner, getattr(self, owner)), parameter)
+        return super().set_params(**params)
 
     def summary(self) -> str:
         """The fitted model as text: data, kernels, problem, solver, certified gap, largest weights, memory plan."""
@@ -93,10 +112,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         time_limit = (
             None if self.time_limit is None else check_positive("time_limit", self.time_limit, " (seconds) or None")
         )
-        loss, regularizer = self._resolve_loss(), as_regularizer(self.regularizer)
+        loss = self._resolve_loss()
         return Settings(
             loss=loss,
-            regularizer=regularizer,
+            regularizer=self._resolve_regularizer(),
             solver=as_solver(self.solver),
             fit_intercept=self._resolve_intercept(),
             share_weights=bool(getattr(self, "share_weights", True)),
@@ -113,12 +132,15 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if isinstance(choice, str):
             check_choice("fit_intercept", choice, ("auto",))
             return True
-        return check_flag("fit_intercept", choice)
+        return check_flag("fit_intercept", choice, "True, False or 'auto'")
+
+    def _resolve_regularizer(self) -> Regularizer:
+        return as_regularizer(self.regularizer)
 
     def _training_samples(self, X: Any) -> Samples:
         return training_samples(self, X, on_indices=reads_indices(self.kernels))
 
-    def _build_bank(self, samples: Samples) -> KernelBank:
+    def _build_bank(self, samples: Samples, normalize: str | None) -> KernelBank:
         table = samples.matrix if samples.frame is None else samples.frame
         named = named_kernels(self.kernels, table if len(table.shape) == 2 else 1)
         if samples.frame is not None:
@@ -127,18 +149,20 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             named.kernels,
             samples.matrix,
             names=named.names,
-            normalize=self.normalize,
+            normalize=normalize,
             memory=self.memory,
             dtype=stored_dtype(named.kernels, self.tol),
             n_jobs=self.n_jobs,
         )
 
-    def _learn(self, bank: KernelBank, targets: Targets, settings: Settings, rows: np.ndarray) -> None:
+    def _learn(
+        self, bank: KernelBank, targets: Targets, settings: Settings, rows: np.ndarray, start: Start | None = None
+    ) -> None:
         """Solve, keep what prediction needs, warn if the solver did not get there.
 
         `rows` are the positions of the bank's samples in the user's X.
         """
-        result = solve(bank, targets, settings)
+        result = solve(bank, targets, settings, start)
         self._store(result, bank, settings, rows)
         self._warn_unless_converged(result)
 
@@ -172,7 +196,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             f"{type(self).__name__} {result.status.value} (gap {result.gap:.2e} after {result.n_iter} iterations, "
             f"tol {self.tol:g}).",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=users_line(),
         )
 
     # ---- prediction

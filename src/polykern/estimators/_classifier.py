@@ -12,10 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from polykern.bank import KernelBank
-from polykern.estimators._base import BaseMKL
 from polykern.estimators._calibration import Sigmoid, fit_sigmoid
 from polykern.estimators._decision import normalised, pairwise_probabilities, votes_with_confidence
-from polykern.estimators._inputs import as_array, sample_weights
+from polykern.estimators._inputs import as_array
 from polykern.estimators._labels import (
     Targets,
     binary_targets,
@@ -23,9 +22,10 @@ from polykern.estimators._labels import (
     one_vs_one_targets,
     one_vs_rest_targets,
 )
-from polykern.estimators._parameters import check_choice, check_flag, check_positive
+from polykern.estimators._parameters import check_choice, check_flag
 from polykern.estimators._probability import crossfit_outputs, stratified_folds
 from polykern.estimators._solve import Settings
+from polykern.estimators._supervised import SupervisedMKL, TrainingData
 from polykern.estimators._transform import CombinedKernelMixin
 from polykern.losses import Logistic, Loss, as_loss
 
@@ -45,7 +45,7 @@ def _is_logistic(loss: Any) -> bool:
     return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "logistic")
 
 
-class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
+class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
     """Classifier that learns its kernel: weights of the given kernels, and the machine on their sum, in one problem.
 
         min_{f_1..f_F, bias}   Omega(|f_1|, .., |f_F|)  +  sum_i C_i loss(sum_k f_k(x_i) + bias, y_i)
@@ -195,18 +195,7 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
         sample_weight : array-like of shape (n,), default=None
             Factor on the cost of each sample; 2 is the sample twice, 0 leaves it out.
         """
-        settings = self._settings()
-        cost = check_positive("C", self.C, ": it is the cost of the losses")
-        samples = self._training_samples(X)
-        labels = _checked_labels(y, len(samples))
-        weights = sample_weights(sample_weight, len(samples))
-        rows = np.flatnonzero(weights)
-        codes = self._encode(labels[rows])
-        factors = class_factors(self.class_weight, self.classes_, codes, weights[rows])
-        targets = self._targets(codes, cost * weights[rows] * factors[codes])
-        bank = self._build_bank(samples.take(rows))
-        self._learn(bank, targets, settings, rows)
-        self._sigmoids = self._calibrate(bank, targets, settings, codes, weights[rows]) if self.probability else None
+        self._fit(X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -260,6 +249,14 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
             )
         return loss
 
+    def _checked_y(self, y: Any, n_samples: int) -> np.ndarray:
+        return _checked_labels(y, n_samples)
+
+    def _unit_targets(self, y: np.ndarray, weights: np.ndarray) -> Targets:
+        codes = self._encode(y)
+        factors = class_factors(self.class_weight, self.classes_, codes, weights)
+        return self._targets(codes, weights * factors[codes])
+
     def _encode(self, labels: np.ndarray) -> np.ndarray:
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -289,14 +286,16 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, BaseMKL):
             return pairwise_probabilities(outputs, len(self.classes_))
         return normalised(expit(outputs))
 
-    def _calibrate(
-        self, bank: KernelBank, targets: Targets, settings: Settings, codes: np.ndarray, weights: np.ndarray
-    ) -> list[Sigmoid]:
-        random_state = check_random_state(self.random_state)
+    def _calibrate(self, bank: KernelBank, targets: Targets, settings: Settings, data: TrainingData) -> None:
+        """Platt's sigmoid for every decision column; none where probabilities are not asked for."""
+        self._sigmoids: list[Sigmoid] | None = None
+        if not self.probability:
+            return
+        codes, random_state = np.searchsorted(self.classes_, data.y), check_random_state(self.random_state)
         outputs = crossfit_outputs(bank, targets, settings, self.result_, stratified_folds(codes, random_state))
         columns = self._decision(outputs).reshape(len(codes), -1)
         first = 1 if columns.shape[1] == 1 else 0
-        return [fit_sigmoid(f, codes == first + column, weights) for column, f in enumerate(columns.T)]
+        self._sigmoids = [fit_sigmoid(f, codes == first + column, data.weights) for column, f in enumerate(columns.T)]
 
 
 def _checked_labels(y: Any, n_samples: int) -> np.ndarray:
@@ -307,8 +306,18 @@ def _checked_labels(y: Any, n_samples: int) -> np.ndarray:
     if len(labels) != n_samples:
         raise ValueError(f"y has {len(labels)} labels and X has {n_samples} samples, expected one label per sample.")
     assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
+    _check_labels(labels)
     return labels
+
+
+def _check_labels(labels: np.ndarray) -> None:
+    missing = np.flatnonzero([label is None for label in labels]) if labels.dtype == object else ()
+    if len(missing):
+        raise ValueError(f"y has no label for sample {missing[0]}, expected one for every sample: leave it out.")
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise ValueError(f"{str(error).rstrip('.')}; MKLRegressor takes real numbers.") from error
 
 
 def _check_multiclass(multiclass: Any, loss: Any) -> None:

@@ -105,7 +105,7 @@ class MKLOneClass(CombinedKernelMixin, OutlierMixin, BaseMKL):
         rows = np.flatnonzero(weights)
         self._scale = settings.loss.nu * float(weights.sum())
         targets = Targets(np.zeros((len(rows), 1)), weights[rows, None] / self._scale)
-        self._learn(self._build_bank(samples.take(rows)), targets, settings, rows)
+        self._learn(self._build_bank(samples.take(rows), self.normalize), targets, settings, rows)
         self.offset_ = -self.intercept_
         return self
 

@@ -37,10 +37,10 @@ def check_count(name: str, value: Any, minimum: int) -> int:
     return int(value)
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: Any, expected: str = "True or False") -> bool:
     """`value` as a bool, if it is one."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} is {value!r}, expected True or False.")
+        raise TypeError(f"{name} is {value!r}, expected {expected}.")
     return bool(value)
 
 
@@ -49,6 +49,23 @@ def check_choice(name: str, value: Any, known: Sequence[str]) -> str:
     if isinstance(value, str) and value in known:
         return value
     raise ValueError(f"{name} is {value!r}, which is not known; {did_you_mean(value, known)}.")
+
+
+_WITH_PARAMETERS = {
+    "regularizer": "regularizer=LpBall(p=1.5)",
+    "solver": "an object of polykern.solvers",
+    "loss": "an object of polykern.losses",
+    "kernels": "one kernel object",
+}
+
+
+def check_has_parameters(name: str, value: Any, parameter: str) -> None:
+    """Refuse `name__parameter` where `value`, a word, number or list, has no parameters of its own."""
+    if hasattr(value, "set_params"):
+        return
+    shown = f"a {type(value).__name__}" if isinstance(value, list | tuple | np.ndarray) else repr(value)
+    way_out = f"give {_WITH_PARAMETERS[name]}, or " if name in _WITH_PARAMETERS else ""
+    raise ValueError(f"{name} is {shown}, which has no parameter {parameter!r}: {way_out}vary {name} itself.")
 
 
 def did_you_mean(value: Any, known: Sequence[str]) -> str:

@@ -8,17 +8,17 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from polykern.estimators._base import BaseMKL
-from polykern.estimators._inputs import as_array, sample_weights
+from polykern.estimators._inputs import as_array
 from polykern.estimators._labels import Targets
-from polykern.estimators._parameters import check_between, check_positive
+from polykern.estimators._parameters import check_between
+from polykern.estimators._supervised import SupervisedMKL
 from polykern.estimators._transform import CombinedKernelMixin
 from polykern.losses import Loss, as_loss
 
 _REGRESSION_LOSSES = "'epsilon_insensitive', 'squared'"
 
 
-class MKLRegressor(CombinedKernelMixin, RegressorMixin, BaseMKL):
+class MKLRegressor(CombinedKernelMixin, RegressorMixin, SupervisedMKL):
     """Regression that learns its kernel: weights of the given kernels, and the machine on their sum, in one problem.
 
         min_{f_1..f_F, bias}   Omega(|f_1|, .., |f_F|)  +  sum_i C_i loss(sum_k f_k(x_i) + bias, y_i)
@@ -107,19 +107,18 @@ class MKLRegressor(CombinedKernelMixin, RegressorMixin, BaseMKL):
         sample_weight : array-like of shape (n,), default=None
             Factor on the cost of each sample; 2 is the sample twice, 0 leaves it out.
         """
-        settings = self._settings()
-        cost = check_positive("C", self.C, ": it is the cost of the losses")
-        samples = self._training_samples(X)
-        values = _checked_values(y, len(samples))
-        weights = sample_weights(sample_weight, len(samples))
-        rows = np.flatnonzero(weights)
-        targets = Targets(values[rows, None], cost * weights[rows, None])
-        self._learn(self._build_bank(samples.take(rows)), targets, settings, rows)
+        self._fit(X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """(m,) predicted values."""
         return self._outputs(X)[:, 0]
+
+    def _checked_y(self, y: Any, n_samples: int) -> np.ndarray:
+        return _checked_values(y, n_samples)
+
+    def _unit_targets(self, y: np.ndarray, weights: np.ndarray) -> Targets:
+        return Targets(y[:, None], weights[:, None].copy())
 
     def _resolve_loss(self) -> Loss:
         epsilon = check_between("epsilon", self.epsilon, 0.0, np.inf, low_open=False)
