@@ -2,6 +2,7 @@
 
 from polykern.solvers.auto import Auto, as_solver, choose_solver
 from polykern.solvers.base import Solver
+from polykern.solvers.hessian_mkl import HessianMKL
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
 from polykern.solvers.lp_analytic import LpAnalytic
@@ -11,6 +12,7 @@ from polykern.solvers.simple_mkl import SimpleMKL
 __all__ = [
     "SILP",
     "Auto",
+    "HessianMKL",
     "InteriorPoint",
     "Level",
     "LpAnalytic",

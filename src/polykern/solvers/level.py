@@ -72,12 +72,18 @@ class Level(Solver):
 
     def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
         planes = state.planes
-        level = run.hoped_bound + self.share * (run.upper - run.hoped_bound)
-        weights, multipliers = project_on_level_set(
-            state.last.weights, planes.slopes, level - planes.heights, state.multipliers
-        )
-        weights[weights < NEGLIGIBLE] = 0.0
-        last = run.evaluate(weights / weights.sum(), near=state.last)
+        weights, multipliers = level_point(run, planes, state.last.weights, self.share, state.multipliers)
+        last = run.evaluate(weights, near=state.last)
         planes.add(last)
         planes.suggest(run)
         return _State(planes, last, multipliers)
+
+
+def level_point(
+    run: Run, planes: CuttingPlanes, center: Array, share: float, multipliers: Array | None
+) -> tuple[Array, Array]:
+    """The weights nearest to `center` where the model is below the level, and their multipliers for the next time."""
+    level = run.hoped_bound + share * (run.upper - run.hoped_bound)
+    weights, multipliers = project_on_level_set(center, planes.slopes, level - planes.heights, multipliers)
+    weights[weights < NEGLIGIBLE] = 0.0
+    return weights / weights.sum(), multipliers

@@ -25,11 +25,11 @@ from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.cuts import CuttingPlanes
 from polykern.solvers.run import Evaluation, Run
+from polykern.solvers.slope_search import PRECISION, SlopeSearch
 
 Array = NDArray[np.float64]
 
-# Machines are solved this much finer than for cutting planes: their values and slopes are compared with each other.
-PRECISION = 0.1
+FIRST_LOOK = 0.1  # of the way to the border: where a line search looks first
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,18 @@ class SimpleMKL(Solver):
         return _State(planes, first, PRECISION)
 
     def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
-        search = _Search(run, state.planes, state.precision)
-        current, direction = search.to_border(state.current, reduced_gradient(state.current))
+        search = SlopeSearch(run, state.planes, state.precision)
+        current, direction = _to_border(search, state.current, reduced_gradient(state.current))
         if direction is not None:
-            current = search.along(current, direction, self.max_search, self.slope_share)
+            reach, _ = _longest_step(current.weights, direction)
+            current = search.along(
+                current, direction, reach, first=FIRST_LOOK, most=self.max_search, slope_share=self.slope_share
+            )
         state.planes.suggest(run)
         if current is not state.current:
             return _State(state.planes, current, state.precision)
         # No step was better: what looks like a descent direction is the error of the machines. Solve them finer.
-        finer = _Search(run, state.planes, 0.1 * state.precision)
+        finer = SlopeSearch(run, state.planes, 0.1 * state.precision)
         return _State(state.planes, finer.visit(current.weights, near=current), 0.1 * state.precision)
 
 
@@ -93,65 +96,20 @@ def reduced_gradient(at: Evaluation) -> Array:
     return direction
 
 
-class _Search:
-    """Moves along a direction; every machine solved on the way adds a plane."""
-
-    def __init__(self, run: Run, planes: CuttingPlanes, precision: float) -> None:
-        self.run = run
-        self.planes = planes
-        self.precision = precision
-
-    def visit(self, weights: Array, near: Evaluation) -> Evaluation:
-        """Solve the machine at `weights`."""
-        inside = np.maximum(weights, 0.0)
-        evaluation = self.run.evaluate(inside / inside.sum(), near, tol=self.precision * self.run.inner_tol)
-        self.planes.add(evaluation)
-        return evaluation
-
-    def to_border(self, current: Evaluation, direction: Array) -> tuple[Evaluation, Array | None]:
-        """Accept whole steps to the border while they lower F; the place reached and the direction left to search."""
-        for _ in range(len(direction)):
-            reach, leaving = _longest_step(current.weights, direction)
-            if leaving is None:
-                return current, None
-            trial = self.visit(_moved(current.weights, direction, reach, leaving), near=current)
-            if trial.lower >= current.lower:
-                return current, direction
-            current = trial
-            direction = _drop(direction, leaving, int(np.argmax(current.weights)))
-            if float(current.gradient @ direction) >= 0.0:
-                return current, None
-        return current, None
-
-    def along(self, start: Evaluation, direction: Array, max_search: int, slope_share: float) -> Evaluation:
-        """Minimum of F on the segment: safeguarded secant (Illinois) on the slope."""
-        reach, _ = _longest_step(start.weights, direction)
-        low, high = 0.0, reach
-        slope_low = first_slope = float(start.gradient @ direction)
-        best, slope_high = start, None
-        for _ in range(max_search):
-            step = _between(low, high, slope_low, slope_high)
-            trial = self.visit(start.weights + step * direction, near=best)
-            slope = float(trial.gradient @ direction)
-            best = trial if trial.lower < best.lower else best
-            if abs(slope) <= slope_share * abs(first_slope) or high - low <= 1e-12 * reach:
-                break
-            if slope < 0:
-                low, slope_low = step, slope
-                slope_high = None if slope_high is None else 0.5 * slope_high
-            else:
-                high, slope_high = step, slope
-                slope_low *= 0.5 if low > 0 else 1.0
-        return best
-
-
-def _between(low: float, high: float, slope_low: float, slope_high: float | None) -> float:
-    """Where the slope should vanish; a tenth of the way where only one end is known."""
-    if slope_high is None or slope_high <= 0 or slope_low >= 0:
-        return low + 0.1 * (high - low) if low == 0 else 0.5 * (low + high)
-    secant = low - slope_low * (high - low) / (slope_high - slope_low)
-    margin = 0.05 * (high - low)
-    return float(np.clip(secant, low + margin, high - margin))
+def _to_border(search: SlopeSearch, current: Evaluation, direction: Array) -> tuple[Evaluation, Array | None]:
+    """Accept whole steps to the border while they lower F; the place reached and the direction left to search."""
+    for _ in range(len(direction)):
+        reach, leaving = _longest_step(current.weights, direction)
+        if leaving is None:
+            return current, None
+        trial = search.visit(_moved(current.weights, direction, reach, leaving), near=current)
+        if trial.lower >= current.lower:
+            return current, direction
+        current = trial
+        direction = _drop(direction, leaving, int(np.argmax(current.weights)))
+        if float(current.gradient @ direction) >= 0.0:
+            return current, None
+    return current, None
 
 
 def _longest_step(weights: Array, direction: Array) -> tuple[float, int | None]:
