@@ -311,8 +311,8 @@ def _checked_labels(y: Any, n_samples: int) -> np.ndarray:
 
 
 def _check_labels(labels: np.ndarray) -> None:
-    missing = np.flatnonzero([label is None for label in labels]) if labels.dtype == object else ()
-    if len(missing):
+    missing = np.flatnonzero([label is None for label in labels])
+    if missing.size:
         raise ValueError(f"y has no label for sample {missing[0]}, expected one for every sample: leave it out.")
     try:
         check_classification_targets(labels)

@@ -50,12 +50,37 @@ def _matrix(estimator: Any, X: Any, *, reset: bool, min_samples: int) -> np.ndar
     checks = {"dtype": np.float64, "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_samples}
     if is_frame(X):
         # Frames are read column by column, so that a column of words or dates is named.
+        _check_unique_names(list(X.columns))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         matrix = check_array(select_columns(X), estimator=estimator, **checks)
     else:
+        _refuse_text(X)
         matrix = validate_data(estimator, X, reset=reset, **checks)
     _check_finite(matrix, estimator)
     return matrix
+
+
+def _check_unique_names(names: list[Any]) -> None:
+    for position, name in enumerate(names):
+        first = names.index(name)
+        if first < position:
+            raise ValueError(
+                f"X has two columns named {name!r} (positions {first} and {position}), expected unique names."
+            )
+
+
+def _refuse_text(X: Any) -> None:
+    """Arrays of text, and lists that hold some."""
+    if not isinstance(X, np.ndarray | list | tuple):
+        return
+    found = X.flat[0] if isinstance(X, np.ndarray) and X.size else X
+    while isinstance(found, list | tuple) and found:
+        found = found[0]
+    if isinstance(found, str):
+        raise ValueError(
+            f"X holds text, {str(found[:20])!r} for one, and kernels on vectors need numbers: encode it, or compute "
+            "kernels of your own and give them as kernels.Precomputed(K)."
+        )
 
 
 def sample_indices(X: Any) -> np.ndarray:

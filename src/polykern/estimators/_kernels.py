@@ -140,6 +140,11 @@ def _kernel(item: Any, place: str) -> Kernel:
         raise ValueError(
             f"{place} is {item!r}, which is a family of several kernels: give it without a name of its own."
         )
+    if isinstance(item, str) and item == "precomputed":
+        raise ValueError(
+            f"{place} is 'precomputed', which is not known: wrap each matrix as kernels.Precomputed(K) and "
+            "pass sample indices as X."
+        )
     if isinstance(item, str) and item not in KERNEL_NAMES:
         raise ValueError(f"{place} is {item!r}, which is not known; {did_you_mean(item, _known_names())}.")
     if isinstance(item, np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from polykern.estimators._labels import Targets
 from polykern.estimators._parameters import check_between
 from polykern.estimators._supervised import SupervisedMKL
 from polykern.estimators._transform import CombinedKernelMixin
-from polykern.losses import Loss, as_loss
+from polykern.losses import EpsilonInsensitive, Loss, as_loss
 
 _REGRESSION_LOSSES = "'epsilon_insensitive', 'squared'"
 
@@ -118,6 +119,7 @@ class MKLRegressor(CombinedKernelMixin, RegressorMixin, SupervisedMKL):
         return _checked_values(y, n_samples)
 
     def _unit_targets(self, y: np.ndarray, weights: np.ndarray) -> Targets:
+        _warn_if_all_in_tube(self._resolve_loss(), y)
         return Targets(y[:, None], weights[:, None].copy())
 
     def _resolve_loss(self) -> Loss:
@@ -129,6 +131,17 @@ class MKLRegressor(CombinedKernelMixin, RegressorMixin, SupervisedMKL):
                 "(MKLClassifier takes the losses for labels)."
             )
         return loss
+
+
+def _warn_if_all_in_tube(loss: Loss, values: np.ndarray) -> None:
+    spread = float(np.ptp(values))
+    if isinstance(loss, EpsilonInsensitive) and 0 < spread <= 2 * loss.epsilon:
+        warnings.warn(
+            f"epsilon is {loss.epsilon:g}, and y varies by {spread:.3g} only: a constant has no error, so nothing is "
+            "learned; standardise y, or take a smaller epsilon.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _checked_values(y: Any, n_samples: int) -> np.ndarray:

@@ -35,8 +35,22 @@ class Subject:
         return np.argsort(-self.mean_weights, kind="stable")[:top]
 
 
+def unwrapped(model_or_result: Any) -> Any:
+    """The model at the end of a pipeline, the best one of a search, the one behind a target transformer; or itself."""
+    inner = model_or_result
+    while inner is not None and not isinstance(getattr(inner, "result_", inner), MKLResult):
+        model_or_result = inner
+        steps = getattr(inner, "steps", None)
+        inner = steps[-1][1] if steps else getattr(inner, "best_estimator_", getattr(inner, "regressor_", None))
+    return model_or_result if inner is None else inner
+
+
 def as_subject(model_or_result: Any, names: Sequence[str] | None = None) -> Subject:
-    """`model_or_result` as a Subject; the kernels of a bare result are numbered unless `names` are given."""
+    """`model_or_result` as a Subject; the kernels of a bare result are numbered unless `names` are given.
+
+    Pipelines, searches and target transformers stand for the model inside.
+    """
+    model_or_result = unwrapped(model_or_result)
     result = _result_of(model_or_result)
     n_kernels = result.weights.shape[-1]
     if names is None:

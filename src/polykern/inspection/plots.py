@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern.inspection._matplotlib import COLOURS, INK, MUTED, RULE, new_axes, quiet_frame
-from polykern.inspection._subject import Subject, as_subject
+from polykern.inspection._subject import Subject, as_subject, unwrapped
 from polykern.problems.result import MKLResult
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def _run_label(label: str, run: tuple[int | None, MKLResult]) -> str:
 def _own_tolerance(models: Any) -> float | None:
     """The tolerance of a fitted model, or the one that all models of a mapping share."""
     tolerances = {
-        getattr(model, "tol", None) for model in (models.values() if isinstance(models, Mapping) else [models])
+        getattr(unwrapped(model), "tol", None)
+        for model in (models.values() if isinstance(models, Mapping) else [models])
     }
     return tolerances.pop() if len(tolerances) == 1 else None
 

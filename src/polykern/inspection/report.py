@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polykern.inspection._matplotlib import new_figure
-from polykern.inspection._subject import Subject, as_subject
+from polykern.inspection._subject import Subject, as_subject, unwrapped
 from polykern.inspection.page import Page
 from polykern.inspection.plots import plot_gap, plot_weights, weights_height
 
@@ -28,6 +28,7 @@ def write_report(
     The page holds the certified gap, the `top` heaviest kernels as bars and as a table, the gap against time, and the
     model's summary as text. It asks for nothing from elsewhere, and prints.
     """
+    model_or_result = unwrapped(model_or_result)
     subject = as_subject(model_or_result, names)
     page = Page(title, lead=subject.result.status.value.capitalize() + ".", footer="Written by polykern.")
     page.numbers(key_numbers(subject))

@@ -31,9 +31,7 @@ class _Combined(Kernel):
             raise ValueError(f"{owner}: kernels is {self.kernels!r}, expected a list of at least one kernel.")
         for position, kernel in enumerate(self.kernels):
             if not isinstance(kernel, Kernel):
-                raise TypeError(
-                    f"{owner}: kernels[{position}] is {kernel!r}, expected a kernel; as_kernel makes one of it."
-                )
+                raise TypeError(f"{owner}: kernels[{position}] is {_not_a_kernel(kernel)}.")
             kernel.check_parameters()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -96,6 +94,12 @@ class _Combined(Kernel):
 
     def entry_cost(self, n_features: int) -> float:
         return sum(kernel.entry_cost(n_features) + 1.0 for kernel in self.kernels)
+
+
+def _not_a_kernel(given: Any) -> str:
+    if isinstance(given, np.ndarray):
+        return f"an array of shape {given.shape}, expected a kernel: wrap it as kernels.Precomputed(K)"
+    return f"{given!r}, expected a kernel; as_kernel makes one of it"
 
 
 class Sum(_Combined):

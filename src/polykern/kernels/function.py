@@ -70,7 +70,13 @@ class Function(Kernel):
         return self.block(left, right, common_dtype(left, right))
 
     def block(self, X: Any, Z: Any, dtype: Any = np.float64) -> np.ndarray:
-        values = np.asarray(self.f(X, Z))
+        try:
+            values = np.asarray(self.f(X, Z))
+        except Exception as error:
+            raise ValueError(
+                f"{self._name} failed on X {np.shape(X)} and Z {np.shape(Z)}, expected a matrix of {len(X)} x {len(Z)} "
+                f"numbers; it said {type(error).__name__}: {error}"
+            ) from error
         if values.shape != (len(X), len(Z)) or values.dtype.kind not in "biuf":
             what = f"shape {values.shape}" if values.dtype.kind in "biuf" else f"type {values.dtype}"
             raise ValueError(

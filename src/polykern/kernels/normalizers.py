@@ -170,10 +170,11 @@ def _check_diagonal(diag: np.ndarray, label: str) -> None:
         raise ValueError(f"{label}: its diagonal has shape {diag.shape}, expected (n,).")
     wrong = np.flatnonzero(~(diag >= -1e-5 * np.abs(diag).max(initial=0.0)) | ~np.isfinite(diag))
     if wrong.size:
+        value = diag[wrong[0]]
+        reason = "it is not positive semidefinite" if value < 0 else "it is too large for floating point: scale X"
         raise ValueError(
-            f"{label} has the value {diag[wrong[0]]:.6g} for sample {wrong[0]} with itself, expected a finite number "
-            ">= 0: "
-            "it is not positive semidefinite."
+            f"{label} has the value {value:.6g} for sample {wrong[0]} with itself, expected a finite number >= 0: "
+            f"{reason}."
         )
 
 

@@ -57,6 +57,23 @@ def test_nan_in_y() -> None:
         MKLRegressor().fit(X, broken)
 
 
+def test_a_missing_label() -> None:
+    labels = np.where(Y == 1, "a", "b").astype(object)
+    labels[4] = None
+    with refused("y has no label for sample 4, expected one for every sample: leave it out"):
+        MKLClassifier().fit(X, labels)
+
+
+def test_targets_inside_the_tube_are_warned_about() -> None:
+    with pytest.warns(UserWarning, match="epsilon is 0.1, and y varies by 0.01 only: .*standardise y, or take a small"):
+        MKLRegressor().fit(X, np.linspace(0.0, 0.01, 30))
+
+
+@pytest.mark.filterwarnings("error")
+def test_constant_targets_are_not() -> None:
+    assert MKLRegressor().fit(X, np.full(30, 2.0)).predict(X[:1]) == pytest.approx(2.0)
+
+
 def test_y_of_another_length() -> None:
     with refused("y has 29 labels and X has 30 samples"):
         MKLClassifier().fit(X, Y[:-1])
@@ -67,7 +84,7 @@ def test_y_of_another_length() -> None:
 def test_labels_for_a_regressor_and_numbers_for_a_classifier() -> None:
     with refused("y is of type <U1, expected real numbers; MKLClassifier takes labels"):
         MKLRegressor().fit(X, np.where(Y == 1, "a", "b"))
-    with refused("Unknown label type: continuous"):
+    with refused("Unknown label type: continuous.*; MKLRegressor takes real numbers"):
         MKLClassifier().fit(X, X[:, 0])
 
 
@@ -81,6 +98,17 @@ def test_x_with_one_axis_or_three() -> None:
         MKLClassifier().fit(X[:, 0], Y)
     with refused("Found array with dim 3"):
         MKLClassifier().fit(X[:, :, None], Y)
+
+
+def test_two_columns_of_one_name() -> None:
+    with refused("X has two columns named 'age' .positions 0 and 1., expected unique names"):
+        MKLClassifier().fit(FRAME.rename(columns={"height": "age"}), Y)
+
+
+def test_words_in_an_array() -> None:
+    for words in (np.array([["ACGT"], ["TTTT"]] * 15), [["ACGT"], ["TTTT"]] * 15, ["ACGT", "TTTT"] * 15):
+        with refused("X holds text, 'ACGT' for one, and kernels on vectors need numbers"):
+            MKLClassifier().fit(words, Y)
 
 
 def test_new_data_with_other_columns() -> None:
@@ -232,7 +260,57 @@ def test_an_array_as_kernel() -> None:
         MKLClassifier([GOOD]).fit(INDICES, Y)
 
 
+def test_a_word_for_matrices() -> None:
+    with refused(r"kernel 0 is 'precomputed', which is not known: wrap each matrix as kernels.Precomputed\(K\)"):
+        MKLClassifier("precomputed").fit(GOOD, Y)
+
+
+def test_an_array_in_a_sum() -> None:
+    with refused(r"Sum: kernels\[1\] is an array of shape \(30, 30\), expected a kernel: wrap it", TypeError):
+        kernels.Sum([kernels.RBF(), GOOD])
+
+
+def test_a_function_of_two_samples() -> None:
+    def dot(x: Any, z: Any) -> float:
+        return float(np.dot(x, z))
+
+    with refused(
+        r"kernel 1 \('mine'\): the kernel function dot failed on X \(8, 4\) and Z \(8, 4\), expected a matrix of 8 x 8 "
+        "numbers; it said ValueError: shapes"
+    ):
+        MKLClassifier([("rbf", kernels.RBF()), ("mine", dot)]).fit(X, Y)
+
+
+def test_values_beyond_floating_point() -> None:
+    with refused(r"kernel 0 \('Polynomial.*has the value inf for sample 0.*too large for floating point: scale"):
+        MKLClassifier([kernels.Polynomial(degree=3)]).fit(X * 1e200, Y)
+
+
 # ---- the parameters ----
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "sentence"),
+    [
+        ("l1", "regularizer__p", r"regularizer is 'l1', .*no parameter 'p': .*regularizer=LpBall\(p=1.5\), or vary r"),
+        (1.5, "regularizer__p", "regularizer is 1.5, .*no parameter 'p'"),
+        ("SILP", "solver__eta", "solver is 'SILP', .*no parameter 'eta': give an object of polykern.solvers, or vary"),
+        (
+            [kernels.RBF()],
+            "kernels__0__gamma",
+            "kernels is a list, .*no parameter '0__gamma': .*vary kernels itself",
+        ),
+    ],
+)
+def test_parameters_of_what_has_none(given: Any, name: str, sentence: str) -> None:
+    model = MKLClassifier(**{name.partition("__")[0]: given})
+    with refused(sentence):
+        model.set_params(**{name: 2.0})
+
+
+def test_parameters_of_what_comes_with_them() -> None:
+    model = MKLClassifier(regularizer="l1").set_params(regularizer=regularizers.LpBall(p=1.5), regularizer__p=3.0)
+    assert model.regularizer.p == 3.0
 
 
 @pytest.mark.parametrize(
@@ -265,7 +343,7 @@ def test_an_array_as_kernel() -> None:
         ({"solver": 3}, TypeError, "solver is 3, expected"),
         ({"solver": solvers.SILP(), "regularizer": "linf"}, ValueError, "SILP handles"),
         ({"fit_intercept": "yes"}, ValueError, "fit_intercept is 'yes', which is not known; known are 'auto'"),
-        ({"fit_intercept": 1}, TypeError, "fit_intercept is 1, expected True or False"),
+        ({"fit_intercept": 1}, TypeError, "fit_intercept is 1, expected True, False or 'auto'"),
         ({"normalize": "unit"}, ValueError, "normalize is 'unit'"),
         ({"memory": "4 gigs"}, ValueError, "memory is '4 gigs'"),
         ({"memory": 10}, ValueError, "memory"),

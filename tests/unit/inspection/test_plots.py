@@ -9,9 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from oracles.hand_made_result import Model, make_result
-from polykern.inspection import plot_gap, plot_weights
+from polykern import MKLClassifier
+from polykern.inspection import plot_gap, plot_weights, write_report
 
 
 def bars(axes) -> list[tuple[str, float]]:
@@ -137,3 +141,30 @@ def test_given_axes_need_no_model_attributes_beyond_the_contract(result, axes):
     axes.clear()
     plot_gap(bare, axes)
     assert not axes.texts
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda model: SimpleNamespace(steps=[("scale", None), ("mkl", model)]),
+        lambda model: SimpleNamespace(best_estimator_=model),
+        lambda model: SimpleNamespace(regressor_=SimpleNamespace(steps=[("mkl", model)])),
+    ],
+    ids=["pipeline", "search", "target transformer around a pipeline"],
+)
+def test_the_model_inside_is_found(wrapped, model, axes):
+    assert bars(plot_weights(wrapped(model), axes))[0] == ("c", 0.5)
+    axes.clear()
+    assert [line.get_label() for line in plot_gap({"inside": wrapped(model)}, axes).lines][0] == "inside"
+
+
+def test_a_fitted_search_over_a_pipeline_is_looked_into(axes, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    pipeline = make_pipeline(StandardScaler(), MKLClassifier([("all", "rbf"), ("line", "linear")]))
+    with pytest.raises(NotFittedError, match="This MKLClassifier is not fitted yet"):
+        plot_weights(pipeline, axes)
+    search = GridSearchCV(pipeline, {"mklclassifier__C": [1.0, 10.0]}, cv=2).fit(X, X[:, 0] > 0)
+    weights = search.best_estimator_[-1].kernel_weights_
+    assert dict(bars(plot_weights(search, axes))) == weights
+    page = write_report(search, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The model in words" in page and "line" in page
