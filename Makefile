@@ -29,7 +29,7 @@ bench: $(VENV)/.installed-dev  ## every benchmark
 papers: $(VENV)/.installed-dev  ## the benchmarks that repeat the set-ups of the papers
 	$(ONE_BLAS_THREAD) $(BIN)/python benchmarks/bench_agreement.py $(ARGS)
 
-docs: $(VENV)/.installed-plot  ## check the docs: links lead somewhere, the code of the README runs
+docs: $(VENV)/.installed-plot  ## check the docs: links lead somewhere, the code of README and recipes runs
 	$(BIN)/python docs/check.py
 
 lint: $(VENV)/.installed-dev  ## ruff, mypy, codespell

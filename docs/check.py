@@ -1,4 +1,4 @@
-"""Checks the docs: links lead somewhere, generated tables are up to date, the code of the README runs. `make docs`.
+"""Checks the docs: links lead somewhere, generated tables are up to date, the code of README and recipes runs. `make docs`.
 
 .venv/bin/python docs/check.py            check
 .venv/bin/python docs/check.py --write    bring the generated tables up to date
@@ -182,7 +182,7 @@ def _memory() -> str:
 def problems() -> list[str]:
     """Everything that is wrong with the docs."""
     found = [problem for page in pages() for problem in broken_links(page) + stale_tables(page)]
-    return found + failing_code(ROOT / "README.md")
+    return found + failing_code(ROOT / "README.md") + failing_code(ROOT / "docs" / "recipes.md")
 
 
 def main() -> int:

@@ -55,6 +55,10 @@ def test_the_gallery_lists_every_example_and_every_picture():
     assert sorted(str(path.relative_to(ROOT)) for path in there - shown) == []
 
 
+def test_the_recipes_run():
+    assert check.failing_code(ROOT / "docs" / "recipes.md") == []
+
+
 @pytest.mark.parametrize("script", ["own_data.py", "demo.py"])
 def test_first_examples_run_and_write_their_page(script, tmp_path):
     done = subprocess.run(

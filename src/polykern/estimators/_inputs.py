@@ -61,11 +61,11 @@ def _matrix(estimator: Any, X: Any, *, reset: bool, min_samples: int) -> np.ndar
 
 
 def _check_unique_names(names: list[Any]) -> None:
+    first: dict[Any, int] = {}
     for position, name in enumerate(names):
-        first = names.index(name)
-        if first < position:
+        if first.setdefault(name, position) < position:
             raise ValueError(
-                f"X has two columns named {name!r} (positions {first} and {position}), expected unique names."
+                f"X has two columns named {name!r} (positions {first[name]} and {position}), expected unique names."
             )
 
 
