@@ -213,8 +213,8 @@ class _Iterate:
         """The bounds here. Kernels that have become irrelevant leave, and come back where they are missed."""
         coef = self.layout.columns(self.box.coef)
         shares = self.weights / self.weights.sum()
-        outputs, complete = self.layout.columns(shares @ self.forces), len(self.kernels) == self.n_live
-        run.offer(self._of_all(shares), coef, outputs, self._of_all(self.forms), complete=complete)
+        outputs = self.layout.columns(shares @ self.forces)
+        run.offer(self._of_all(shares), coef, outputs, self._of_all(self.forms))
         if run.hoped_gap <= run.tol:
             self._confirm(run)
         elif self.reviews and run.hoped_gap <= self.reviews[0]:

@@ -129,17 +129,15 @@ class Run:
         left = min(self.hoped_gap, COARSEST_INNER_TOL / INNER_SHARE)
         return INNER_SHARE * max(left, self.tol)
 
-    def offer(self, weights: Array, coef: Array, outputs: Array, forms: Array, *, complete: bool) -> None:
+    def offer(self, weights: Array, coef: Array, outputs: Array, forms: Array) -> None:
         """What a solver that makes its own machines has reached: outputs = K_b coef, forms = S(coef).
 
-        Unless `complete`, forms are those of some kernels only, all that have weight among them, and the lower bound
-        counts once it is proved.
+        The forms may be those of some kernels only, all that have weight among them, and the sum of coef may be off by
+        rounding: the lower bound counts once it is proved.
         """
         evaluation = self._bounds_at(weights, coef, outputs, self.problem.best_intercept(outputs), forms)
-        if not complete:
-            self.suggest(evaluation.dual, lambda: coef)
-            evaluation = replace(evaluation, dual=-np.inf)
-        self._offer(evaluation)
+        self.suggest(evaluation.dual, lambda: coef)
+        self._offer(replace(evaluation, dual=-np.inf))
 
     def prefer(self, evaluation: Evaluation) -> None:
         """Take this point as the answer where it is within the tolerance, although another one may be lower."""
@@ -151,6 +149,16 @@ class Run:
         self.hint = None
         conjugate = self.problem.regularizer.conjugate(np.sqrt(np.maximum(forms, 0.0)))
         self._offer_dual(coef, -self.problem.conjugate_sum(coef) - conjugate)
+
+    def offer_bound(self, coef: Array, bound: float) -> None:
+        """A lower bound that the dual point `coef` is known to prove."""
+        self._offer_dual(coef, bound)
+
+    def add_spent(self, result: MKLResult, share: float) -> None:
+        """Count the work of a solve on a part of the problem whose kernels are `share` of the whole ones."""
+        self.n_machines += result.n_machines
+        products, moved = self._spent_before
+        self._spent_before = products - round(share * result.n_kernel_products), moved - result.bytes_moved
 
     # -- bounds ----------------------------------------------------------------------------------------------
 
