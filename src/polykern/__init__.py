@@ -16,15 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polykern import bank, datasets, inspection, kernels, losses, problems, regularizers, solvers
-    from polykern.estimators import MKLClassifier, MKLOneClass, MKLRegressor
+    from polykern.estimators import (
+        MKLClassifier,
+        MKLClassifierCV,
+        MKLOneClass,
+        MKLPath,
+        MKLRegressor,
+        MKLRegressorCV,
+        mkl_path,
+    )
     from polykern.problems.result import MKLResult, Status
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MKLClassifier",
+    "MKLClassifierCV",
     "MKLOneClass",
+    "MKLPath",
     "MKLRegressor",
+    "MKLRegressorCV",
     "MKLResult",
     "Status",
     "__version__",
@@ -33,6 +44,7 @@ __all__ = [
     "inspection",
     "kernels",
     "losses",
+    "mkl_path",
     "problems",
     "regularizers",
     "solvers",
@@ -41,10 +53,14 @@ __all__ = [
 # Where each lazy name lives; a public name that is not here is a submodule.
 _HOMES = {
     "MKLClassifier": "polykern.estimators",
+    "MKLClassifierCV": "polykern.estimators",
     "MKLOneClass": "polykern.estimators",
+    "MKLPath": "polykern.estimators",
     "MKLRegressor": "polykern.estimators",
+    "MKLRegressorCV": "polykern.estimators",
     "MKLResult": "polykern.problems.result",
     "Status": "polykern.problems.result",
+    "mkl_path": "polykern.estimators",
 }
 
 

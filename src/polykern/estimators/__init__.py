@@ -1,7 +1,17 @@
 """Users start here: estimators with scikit-learn's interface."""
 
 from polykern.estimators._classifier import MKLClassifier
+from polykern.estimators._cv import MKLClassifierCV, MKLRegressorCV
 from polykern.estimators._one_class import MKLOneClass
+from polykern.estimators._path import MKLPath, mkl_path
 from polykern.estimators._regressor import MKLRegressor
 
-__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor"]
+__all__ = [
+    "MKLClassifier",
+    "MKLClassifierCV",
+    "MKLOneClass",
+    "MKLPath",
+    "MKLRegressor",
+    "MKLRegressorCV",
+    "mkl_path",
+]

@@ -65,5 +65,10 @@ def _held_out(
     solution = machine_for(settings.loss).solve(matrix, problem, tol=settings.tol)
     coef = np.zeros(bank.n_samples)
     coef[train] = solution.coef
-    blocks = [bank.rows(test[rows], weights) @ coef for rows in spans(len(test), _BLOCK_NUMBERS // bank.n_samples)]
-    return np.concatenate(blocks) + solution.intercept
+    return outputs_at(bank, test, weights, coef) + solution.intercept
+
+
+def outputs_at(bank: KernelBank, samples: np.ndarray, weights: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    """Rows `samples` of sum_k weights_k K_k coef, coefficients being those of all samples of the bank."""
+    some = spans(len(samples), _BLOCK_NUMBERS // bank.n_samples)
+    return np.concatenate([bank.rows(samples[rows], weights) @ coef for rows in some])

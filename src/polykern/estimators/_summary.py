@@ -28,7 +28,14 @@ def _facts(model: Any) -> list[str]:
         "support": f"{len(model.support_)} of {model._n_samples_fit} samples",
         "memory": f"{_planned(model.memory_plan_)} (memory_plan_ has the details)",
     }
+    if hasattr(model, "cv_results_"):
+        facts["search"] = _search(model)
     return [f"  {name:<9}{text}" for name, text in facts.items()]
+
+
+def _search(model: Any) -> str:
+    points, spread = len(model.cv_results_["params"]), model.cv_results_["std_test_score"][model.best_index_]
+    return f"{points} points, {model.n_splits_} folds, best mean score {model.best_score_:.4f} (std {spread:.4f})"
 
 
 def _planned(plan: str) -> str:
@@ -46,7 +53,10 @@ def _problem(model: Any) -> str:
     terms = [
         f"loss {_shown(getattr(model, 'loss', None))}" if hasattr(model, "loss") else f"one class, nu {model.nu:g}"
     ]
-    terms.append(f"regularizer {_shown(model.regularizer)}")
+    if hasattr(model, "cv_results_"):
+        terms.append(f"p {model.p_:g}, C {model.C_:g}")
+    else:
+        terms.append(f"regularizer {_shown(model.regularizer)}")
     if hasattr(model, "C"):
         terms.append(f"C {model.C:g}")
     terms.append("with intercept" if model.fit_intercept_ else "without intercept")
@@ -83,3 +93,9 @@ def _weight_lines(model: Any) -> list[str]:
 
 def _bar(share: float) -> str:
     return "#" * round(_BAR * share)
+
+
+def table(rows: list[list[str]]) -> list[str]:
+    """Rows of texts in columns that are as wide as their widest text, numbers and all to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
