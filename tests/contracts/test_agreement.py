@@ -1,7 +1,7 @@
 """All solvers that take a problem agree on it, for every loss, weight set, bias or none, one output or three.
 
-Each result says between which bounds the optimum lies. The bounds are computed again from what is returned, and those of
-all solvers must have the optimum in common. The optimum itself is held to cvxpy's in `test_solvers.py`.
+Each result says between which bounds the optimum lies. The bounds are computed again from what is returned, and those
+of all solvers must have the optimum in common. The optimum itself is held to cvxpy's in `test_solvers.py`.
 """
 
 from __future__ import annotations
