@@ -1,4 +1,4 @@
-"""Checks the docs: links lead somewhere, generated tables are up to date, the code of README and recipes runs. `make docs`.
+"""Checks the docs: links lead somewhere, tables are up to date, the code of README and recipes runs. `make docs`.
 
 .venv/bin/python docs/check.py            check
 .venv/bin/python docs/check.py --write    bring the generated tables up to date

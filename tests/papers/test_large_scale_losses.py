@@ -2,8 +2,8 @@
 
 The paper minimises gamma + T(alpha) subject to  1/2 |sum_i alpha_i Phi_k(x_i)|^2 <= gamma  for every kernel k (its
 conic dual; equation 10 moves T into the constraints), where T is what S_k(alpha) has besides the kernel. The minimum is
-minus our dual value, and its alpha is minus our a, except for the epsilon-insensitive loss (alpha - alpha* is a) and one
-class (alpha is a). Written down for cvxpy from the corrected formulas: see the misprints in docs/notation.md.
+minus our dual value, and its alpha is minus our a, except for the epsilon-insensitive loss (alpha - alpha* is a) and
+one class (alpha is a). Written down for cvxpy from the corrected formulas: see the misprints in docs/notation.md.
 """
 
 from __future__ import annotations
