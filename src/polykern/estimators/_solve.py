@@ -74,9 +74,8 @@ def solve(bank: KernelBank, targets: Targets, settings: Settings, start: Start |
 
 
 def _solve_one(bank: KernelBank, targets: Targets, settings: Settings, start: Start | None) -> MKLResult:
-    problem = MKLProblem(
-        bank, targets.values, settings.loss, settings.regularizer, targets.costs, settings.fit_intercept
-    )
+    regularizer = settings.regularizer.bind(bank, targets.values)
+    problem = MKLProblem(bank, targets.values, settings.loss, regularizer, targets.costs, settings.fit_intercept)
     return settings.solver.solve(
         problem,
         tol=settings.tol,

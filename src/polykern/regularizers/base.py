@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+
+if TYPE_CHECKING:
+    from polykern.bank import KernelBank
 
 Array = NDArray[np.float64]
 
@@ -19,6 +22,13 @@ class Regularizer(BaseEstimator):
 
     sparse: ClassVar[bool] = False
     """Some weights are exactly zero at the optimum."""
+
+    grouped: ClassVar[bool] = False
+    """Weights are shares of groups of kernels (`GroupedNorm`), not a point of a ball."""
+
+    def bind(self, bank: KernelBank, y: ArrayLike) -> Regularizer:
+        """This regularizer for the kernels of `bank` and the targets `y`; itself where it needs neither."""
+        return self
 
     def value(self, norms: ArrayLike) -> float:
         """Omega at the block norms."""

@@ -10,6 +10,8 @@ import numpy as np
 
 from polykern.regularizers.base import Regularizer
 from polykern.regularizers.group_norm import GroupNorm
+from polykern.regularizers.grouped_norm import GroupedNorm
+from polykern.regularizers.grouping import check_groups
 from polykern.regularizers.lp_ball import LpBall
 from polykern.regularizers.simplex import Simplex
 
@@ -59,3 +61,11 @@ def _check_parameters(regularizer: Regularizer) -> None:
             f"p of GroupNorm is {p!r}, expected a number from 1 to 2 (the norm of the block norms); "
             "for a norm of the weights use LpBall(p)."
         )
+    if isinstance(regularizer, GroupedNorm):
+        q = regularizer.q
+        if not isinstance(q, Real) or isinstance(q, bool) or not float(q) >= 0.5:
+            raise ValueError(
+                f"q of GroupedNorm is {q!r}, expected a number from 1/2 (few groups) to inf (even groups); below 1/2 "
+                "the problem is not convex."
+            )
+        check_groups(regularizer.groups)

@@ -30,10 +30,10 @@ class PowerRegularizer(Regularizer):
         return 2.0 if np.isinf(p) else 2.0 * p / (p + 1.0)
 
     def value(self, norms: ArrayLike) -> float:
-        return 0.5 * _norm(norms, self.block_norm) ** 2
+        return 0.5 * norm_of(norms, self.block_norm) ** 2
 
     def conjugate(self, duals: ArrayLike) -> float:
-        return 0.5 * _norm(duals, _dual_exponent(self.block_norm)) ** 2
+        return 0.5 * norm_of(duals, dual_exponent(self.block_norm)) ** 2
 
     def weights(self, norms: ArrayLike) -> Array:
         t = np.abs(np.asarray(norms, dtype=np.float64))
@@ -41,7 +41,7 @@ class PowerRegularizer(Regularizer):
         if np.isinf(p) or not t.any():
             return _uniform(len(t), p)
         powers = (t / t.max()) ** (2.0 / (p + 1.0))
-        return powers / _norm(powers, p)
+        return powers / norm_of(powers, p)
 
     def lmo(self, gains: ArrayLike) -> Array:
         g = np.maximum(np.asarray(gains, dtype=np.float64), 0.0)
@@ -51,7 +51,7 @@ class PowerRegularizer(Regularizer):
         if np.isinf(p) or not g.any():
             return _uniform(len(g), p)
         powers = (g / g.max()) ** (1.0 / (p - 1.0))
-        return powers / _norm(powers, p)
+        return powers / norm_of(powers, p)
 
     def project(self, point: ArrayLike) -> Array:
         x = np.asarray(point, dtype=np.float64)
@@ -61,7 +61,7 @@ class PowerRegularizer(Regularizer):
         x = np.maximum(x, 0.0)
         if np.isinf(p):
             return np.minimum(x, 1.0)
-        return x if _norm(x, p) <= 1.0 else _project_on_ball(x, p)
+        return x if norm_of(x, p) <= 1.0 else _project_on_ball(x, p)
 
 
 def project_on_simplex(point: ArrayLike) -> Array:
@@ -84,12 +84,12 @@ def _project_on_ball(x: Array, p: float) -> Array:
     low, high = -60.0, 60.0
     for _ in range(100):
         middle = 0.5 * (low + high)
-        if _norm(_shrink(x, p, float(np.exp(middle))), p) > 1.0:
+        if norm_of(_shrink(x, p, float(np.exp(middle))), p) > 1.0:
             low = middle
         else:
             high = middle
     projected = _shrink(x, p, float(np.exp(high)))
-    return projected / max(_norm(projected, p), 1.0)
+    return projected / max(norm_of(projected, p), 1.0)
 
 
 def _shrink(x: Array, p: float, multiplier: float) -> Array:
@@ -103,7 +103,7 @@ def _shrink(x: Array, p: float, multiplier: float) -> Array:
     return 0.5 * (low + high)
 
 
-def _norm(values: ArrayLike, exponent: float) -> float:
+def norm_of(values: ArrayLike, exponent: float) -> float:
     """|values|_exponent without overflow."""
     v = np.abs(np.asarray(values, dtype=np.float64))
     largest = float(v.max(initial=0.0))
@@ -112,7 +112,10 @@ def _norm(values: ArrayLike, exponent: float) -> float:
     return largest * float(np.sum((v / largest) ** exponent)) ** (1.0 / exponent)
 
 
-def _dual_exponent(r: float) -> float:
+def dual_exponent(r: float) -> float:
+    """r* with 1/r + 1/r* = 1, for 1 <= r <= inf."""
+    if np.isinf(r):
+        return 1.0
     return np.inf if r == 1.0 else r / (r - 1.0)
 
 
