@@ -15,9 +15,10 @@ from polykern.bank.budget import parse_memory
 from polykern.bank.checks import checked_dtype
 from polykern.bank.computed import ComputedStorage, Member
 from polykern.bank.dense import DenseStorage
+from polykern.bank.diagonals import is_constant, normalized_diagonals, read_diagonals
 from polykern.bank.indexing import Rows, consecutive, length
 from polykern.bank.matrices import MatrixStorage
-from polykern.bank.members import check_members, checked_kernels, checked_names, distinct_slots, resolve_members
+from polykern.bank.members import Distinct, check_members, checked_kernels, checked_names, distinct, resolve_members
 from polykern.bank.memmap import MappedStorage, free_disk_bytes
 from polykern.bank.plan import (
     DENSE,
@@ -41,8 +42,6 @@ from polykern.kernels.precomputed import Precomputed
 from polykern.parallel import n_threads
 
 Placed = tuple[Storage, NDArray[np.intp]]
-# Differences of kernel values below this are rounding: such a kernel says the same of all samples.
-_CONSTANT = 1e-10
 # Where centring cancels more than this of a kernel's diagonal, what is left is rounding.
 _RESOLUTION = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
 
@@ -80,18 +79,16 @@ def build_bank(
     given = checked_kernels(kernels)
     labels = checked_names(names, given)
     views = Views(_non_empty(as_input(X)))
-    named = resolve_members(given, labels, views)
-    slots = distinct_slots(named)
-    members = [named[int(np.flatnonzero(slots == s)[0])] for s in range(slots.max() + 1)]
-    check_members(members, views.arrays)
-    fitted, diagonals = _normalizations(members, views.arrays, rule, entries, n_jobs)
+    found = distinct(resolve_members(given, labels, views))
+    check_members(found, views.arrays, n_jobs)
+    fitted, diagonals = _normalizations(found, views.arrays, rule, entries, n_jobs)
     live = [s for s, terms in enumerate(fitted) if not terms.is_null]
-    slots = _without_null(slots, live, labels)
+    slots = _without_null(found.slots, live, labels)
     stock = Stock(
         names=labels,
-        members=tuple(members[s] for s in live),
+        members=tuple(found.members[s] for s in live),
         terms=tuple(fitted[s] for s in live),
-        diagonals=np.array([diagonals[s] for s in live]).reshape(len(live), len(views.arrays[0])),
+        diagonals=diagonals[live],
         readers=tuple(views.readers),
         views=tuple(views.arrays),
         training=tuple(views.arrays),
@@ -120,16 +117,19 @@ def _sizes(stock: Stock) -> Sizes:
 
 
 def _normalizations(
-    members: Sequence[Member], views: Sequence[NDArray[Any]], rule: Any, dtype: np.dtype[Any], n_jobs: int | None
-) -> tuple[list[Normalization], list[NDArray[np.float64]]]:
-    """The fitted normalization of every kernel, and its normalized diagonal."""
-    raw = [np.asarray(one.kernel.diag(views[one.view]), dtype=np.float64) for one in members]
-    means = _row_means(members, views, dtype, n_jobs) if rule.needs_row_means else [None] * len(members)
-    fitted = [
-        fit_terms(member, views[member.view], diag, mean, rule, dtype)
-        for member, diag, mean in zip(members, raw, means, strict=True)
-    ]
-    return fitted, [terms.diag(diag) for terms, diag in zip(fitted, raw, strict=True)]
+    kernels: Distinct, views: Sequence[NDArray[Any]], rule: Normalizer, dtype: np.dtype[Any], n_jobs: int | None
+) -> tuple[list[Normalization], NDArray[np.float64]]:
+    """The fitted normalization of every kernel, and the normalized diagonals, (F, n)."""
+    members = kernels.members
+    raw = read_diagonals(members, kernels.prints, views, n_jobs)
+    means = _row_means(members, views, dtype, n_jobs) if rule.needs_row_means else None
+    names = [one.name for one in members]
+    fitted = rule.fit_all(raw.values, means, resolution=_RESOLUTION[dtype], labels=names)
+    for k in np.flatnonzero(raw.constant | ~raw.settled):
+        view, terms = views[members[k].view], fitted[k]
+        if not terms.is_null and (raw.constant[k] or is_constant(members[k], view, raw.values[k])):
+            fitted[k] = replace(terms, is_null=True, scale=0.0)
+    return fitted, normalized_diagonals(fitted, raw.values)
 
 
 def fit_terms(
@@ -142,7 +142,7 @@ def fit_terms(
 ) -> Normalization:
     """The normalization of one kernel, from its data, its diagonal and the means of its rows, as they are."""
     terms = rule.fit(diag, means, resolution=_RESOLUTION[dtype], label=member.name)
-    constant = not terms.is_null and _is_constant(member, view, diag)
+    constant = not terms.is_null and is_constant(member, view, diag)
     return replace(terms, is_null=True, scale=0.0) if constant else terms
 
 
@@ -156,19 +156,6 @@ def _row_means(
     for storage, places in _raw_storages(members, views, plain, dtype, n_jobs):
         means[places] = storage.scores(np.full((n_samples, 1), 1.0 / n_samples))[:, :, 0]
     return means
-
-
-def _is_constant(member: Member, view: NDArray[Any], diag: NDArray[np.float64]) -> bool:
-    """Whether all entries are equal.
-
-    One row and the diagonal say it: K(x, x) = K(x, z) = K(z, z) means that x and z are one point to the kernel.
-    """
-    if len(diag) == 1:
-        return False
-    size = _CONSTANT * abs(diag[0])
-    if np.any(np.abs(diag - diag[0]) > size):
-        return False
-    return bool(np.all(np.abs(member.kernel.block(view[:1], view, np.float64) - diag[0]) <= size))
 
 
 def _without_null(slots: NDArray[np.intp], live: Sequence[int], names: Sequence[str]) -> NDArray[np.intp]:

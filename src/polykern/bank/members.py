@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Number
 from typing import Any
 
@@ -15,7 +16,8 @@ from polykern.bank.views import Views, labelled
 from polykern.kernels.base import Kernel
 from polykern.kernels.compose import peel
 from polykern.kernels.convert import as_kernel
-from polykern.kernels.matrix_checks import check_matrix, check_psd
+from polykern.kernels.layout import locate
+from polykern.kernels.matrix_checks import check_matrices, check_psd
 from polykern.kernels.precomputed import Precomputed
 
 _SAMPLE = 200  # samples on which a kernel without a base is tried out
@@ -29,11 +31,12 @@ def checked_names(names: Sequence[str] | None, kernels: Sequence[Any]) -> tuple[
     given = tuple(names)
     if len(given) != len(kernels):
         raise ValueError(f"names has {len(given)} entries, expected {len(kernels)}: one per kernel.")
+    first: dict[str, int] = {}
     for k, name in enumerate(given):
         if not isinstance(name, str):
             raise TypeError(f"names[{k}] is {name!r}, expected text.")
-        if name in given[:k]:
-            raise ValueError(f"kernels {given.index(name)} and {k} are both named {name!r}, expected different names.")
+        if first.setdefault(name, k) < k:
+            raise ValueError(f"kernels {first[name]} and {k} are both named {name!r}, expected different names.")
     return given
 
 
@@ -44,7 +47,7 @@ def checked_kernels(kernels: Any) -> list[Kernel]:
     given = list(kernels)
     if not given:
         raise ValueError("kernels is empty, expected at least one kernel, such as [kernels.RBF()].")
-    return [labelled(f"kernel {k}", as_kernel, one) for k, one in enumerate(given)]
+    return [one if isinstance(one, Kernel) else labelled(f"kernel {k}", as_kernel, one) for k, one in enumerate(given)]
 
 
 def resolve_members(kernels: Sequence[Kernel], names: Sequence[str], views: Views) -> list[Member]:
@@ -95,21 +98,34 @@ def _check_sizes(resolved: Sequence[tuple[Kernel, list[int] | None]], labels: Se
                 )
 
 
-def distinct_slots(members: Sequence[Member]) -> NDArray[np.intp]:
-    """For every kernel the number of its distinct kernel, counted in order of first appearance."""
+@dataclass(frozen=True)
+class Distinct:
+    """The kernels without their duplicates, in order of first appearance."""
+
+    members: list[Member]
+    prints: list[Any]  # fingerprints; of a given matrix, its location
+    slots: NDArray[np.intp]  # for every kernel as it is named, the position of its distinct kernel
+
+
+def distinct(named: Sequence[Member]) -> Distinct:
+    """Which kernels are the same: equal parameters, same memory, same view."""
+    prints = [fingerprint(one.kernel) for one in named]
     known: dict[Any, int] = {}
-    return np.array([known.setdefault((m.view, fingerprint(m.kernel)), len(known)) for m in members], dtype=np.intp)
+    slots = [known.setdefault((one.view, seal), len(known)) for one, seal in zip(named, prints, strict=True)]
+    first = dict(zip(reversed(slots), reversed(range(len(slots))), strict=True))
+    places = [first[slot] for slot in range(len(known))]
+    return Distinct([named[k] for k in places], [prints[k] for k in places], np.array(slots, dtype=np.intp))
 
 
 def fingerprint(value: Any) -> Any:
     """Equal for parameters that mean the same: arrays must be the same memory, functions the same object."""
     if isinstance(value, Precomputed):
-        return "precomputed", fingerprint(value.K)
+        return locate(value.K)
     if isinstance(value, Kernel):
         params = value.get_params(deep=False)
         return type(value), tuple((name, fingerprint(params[name])) for name in sorted(params))
     if isinstance(value, np.ndarray):
-        return "array", value.__array_interface__["data"][0], value.shape, value.strides, value.dtype.str
+        return "array", locate(value)
     if isinstance(value, (list, tuple)):
         return "list", tuple(fingerprint(item) for item in value)
     if value is None or isinstance(value, (str, bool, Number)):
@@ -117,12 +133,13 @@ def fingerprint(value: Any) -> Any:
     return "object", id(value)
 
 
-def check_members(members: Sequence[Member], views: Sequence[NDArray[Any]]) -> None:
+def check_members(kernels: Distinct, views: Sequence[NDArray[Any]], n_jobs: int | None) -> None:
     """Raise for kernels that are given from outside (matrices, functions) and cannot be kernels."""
-    for member in members:
-        if isinstance(member.kernel, Precomputed):
-            check_matrix(member.kernel.K, member.name)
-        elif member.kernel.base is None:
+    given = [k for k, one in enumerate(kernels.members) if isinstance(one.kernel, Precomputed)]
+    matrices, places = [kernels.members[k].kernel.K for k in given], [kernels.prints[k] for k in given]
+    check_matrices(matrices, places, lambda k: kernels.members[given[k]].name, n_jobs)
+    for member in kernels.members:
+        if member.kernel.base is None and not isinstance(member.kernel, Precomputed):
             _check_sampled(member, views[member.view])
 
 

@@ -103,9 +103,20 @@ class Views:
         self.X = X
         self.readers: list[Reader] = []
         self.arrays: list[NDArray[Any]] = []
+        self._of_indices: dict[
+            tuple[Any, int], int
+        ] = {}  # views of matrices by columns and size: these have equal ones
 
     def add(self, kernel: Any, columns: Sequence[int] | None, label: str) -> int:
         """Position of the view that `kernel` reads from these columns."""
+        if not isinstance(kernel, Precomputed):
+            return self._add(kernel, columns, label)
+        key = (None if columns is None else tuple(columns), kernel.K.shape[0])
+        if key not in self._of_indices:
+            self._of_indices[key] = self._add(kernel, columns, label)
+        return self._of_indices[key]
+
+    def _add(self, kernel: Any, columns: Sequence[int] | None, label: str) -> int:
         reader = Reader.of(kernel, self._normal(columns))
         array = reader(self.X, label)
         for i, (known, other) in enumerate(zip(self.readers, self.arrays, strict=True)):

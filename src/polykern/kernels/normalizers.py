@@ -8,6 +8,7 @@ All that a normalizer learns is two numbers and two vectors, so the matrices the
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +65,8 @@ class Normalization:
 
     def take(self, idx: Any) -> Normalization:
         """The terms of some training samples; means stay those of the whole training set."""
+        if self.shift is None and self.factor is None:
+            return self
         shift = None if self.shift is None else self.shift[idx]
         factor = None if self.factor is None else self.factor[idx]
         return replace(self, shift=shift, factor=factor)
@@ -111,22 +114,49 @@ class Normalizer:
         A kernel whose (centred) diagonal is zero up to `resolution`, relative to the terms that cancel in it, is
         flagged `is_null`; single samples of that kind get the factor 0. Use about 1e-5 where the entries are float32.
         """
-        diag = np.asarray(diag, dtype=np.float64)
-        shift = None
-        if self.needs_row_means:
-            shift = _given(row_means, "row_means", f"normalize={self.name!r} centres")
-        _check_diagonal(diag, label)
-        offset = 0.0 if shift is None else float(shift.mean())
-        centred, size = _centred_diagonal(diag, shift, offset)
-        if not np.any(centred > resolution * size.max(initial=0.0)):
-            return Normalization(0.0, offset, shift, None, True, resolution)
-        factor = _inverse_norms(centred, size, resolution) if self._unit_diagonal else None
-        return Normalization(self._scale(diag), offset, shift, factor, False, resolution)
+        given = np.asarray(diag, dtype=np.float64)
+        if given.ndim != 1:
+            raise ValueError(f"{label}: its diagonal has shape {given.shape}, expected (n,).")
+        means = None if row_means is None else np.asarray(row_means, dtype=np.float64)[np.newaxis]
+        return self.fit_all(given[np.newaxis], means, resolution=resolution, labels=[label])[0]
 
-    def _scale(self, diag: np.ndarray) -> float:
+    def fit_all(
+        self,
+        diagonals: np.ndarray,
+        row_means: np.ndarray | None = None,
+        *,
+        resolution: float = _RESOLUTION,
+        labels: Sequence[str],
+    ) -> list[Normalization]:
+        """`fit` for many kernels: diagonals and row means (F, n), and a label for each."""
+        shifts = None
+        if self.needs_row_means:
+            shifts = _given(row_means, "row_means", f"normalize={self.name!r} centres")
+        _check_diagonals(diagonals, labels)
+        offsets = np.zeros((len(diagonals), 1)) if shifts is None else shifts.mean(axis=1, keepdims=True)
+        centred, sizes = _centred_diagonal(diagonals, shifts, offsets)
+        live = np.any(centred > resolution * sizes.max(axis=1, initial=0.0)[:, np.newaxis], axis=1)
+        factors = _inverse_norms(centred, sizes, resolution) if self._unit_diagonal else None
+        none = [None] * len(diagonals)
+        terms = zip(
+            live.tolist(),
+            self._scales(diagonals, live).tolist(),
+            offsets[:, 0].tolist(),
+            none if shifts is None else shifts,
+            none if factors is None else factors,
+            strict=True,
+        )
+        return [
+            Normalization(scale, offset, shift, factor if there else None, not there, resolution)
+            for there, scale, offset, shift, factor in terms
+        ]
+
+    def _scales(self, diagonals: np.ndarray, live: np.ndarray) -> np.ndarray:
+        """(F,) 1 over what the rule makes 1, and 0 for kernels of which nothing is left."""
         if self._total is None:
-            return 1.0
-        return 1.0 / float(diag.mean() if self._total == "mean" else diag.sum())
+            return live.astype(np.float64)
+        totals = diagonals.mean(axis=1) if self._total == "mean" else diagonals.sum(axis=1)
+        return np.divide(1.0, totals, out=np.zeros(len(totals)), where=live)
 
 
 NORMALIZERS: dict[str | None, Normalizer] = {
@@ -165,24 +195,25 @@ def _given(values: np.ndarray | None, name: str, why: str) -> np.ndarray:
     return np.asarray(values, dtype=np.float64)
 
 
-def _check_diagonal(diag: np.ndarray, label: str) -> None:
-    if diag.ndim != 1:
-        raise ValueError(f"{label}: its diagonal has shape {diag.shape}, expected (n,).")
-    wrong = np.flatnonzero(~(diag >= -1e-5 * np.abs(diag).max(initial=0.0)) | ~np.isfinite(diag))
+def _check_diagonals(diagonals: np.ndarray, labels: Sequence[str]) -> None:
+    """Entries have to be finite and, up to rounding, not negative."""
+    sizes = np.abs(diagonals).max(axis=1, initial=0.0)[:, np.newaxis]
+    wrong = np.argwhere(~((diagonals >= -1e-5 * sizes) & np.isfinite(diagonals)))
     if wrong.size:
-        value = diag[wrong[0]]
+        k, i = wrong[0]
+        value = diagonals[k, i]
         reason = "it is not positive semidefinite" if value < 0 else "it is too large for floating point: scale X"
         raise ValueError(
-            f"{label} has the value {value:.6g} for sample {wrong[0]} with itself, expected a finite number >= 0: "
+            f"{labels[k]} has the value {value:.6g} for sample {i} with itself, expected a finite number >= 0: "
             f"{reason}."
         )
 
 
-def _centred_diagonal(diag: np.ndarray, shift: np.ndarray | None, offset: float) -> tuple[np.ndarray, np.ndarray]:
+def _centred_diagonal(diag: np.ndarray, shift: np.ndarray | None, offset: Any) -> tuple[np.ndarray, np.ndarray]:
     """K(x, x) - 2 shift_x + offset, and the size of the terms that cancel in it."""
     if shift is None:
         return np.asarray(diag, dtype=np.float64), np.abs(diag)
-    return diag - 2.0 * shift + offset, np.abs(diag) + 2.0 * np.abs(shift) + abs(offset)
+    return diag - 2.0 * shift + offset, np.abs(diag) + 2.0 * np.abs(shift) + np.abs(offset)
 
 
 def _inverse_norms(centred: np.ndarray, size: np.ndarray, resolution: float) -> np.ndarray:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from polykern.kernels import check_matrix, check_psd, nearest_psd
+from polykern.kernels.layout import locate
+from polykern.kernels.matrix_checks import check_matrices
 
 LABEL = "kernel 3 ('rna')"
 
@@ -112,6 +114,45 @@ def test_large_indefinite_matrix_is_found_and_the_claim_is_sound():
         check_matrix(K, LABEL)
     claimed = float(str(info.value).split("eigenvalue of ")[1].split(",")[0])
     assert np.linalg.eigvalsh(K)[0] <= claimed < 0
+
+
+@pytest.mark.parametrize("n", [30, 600])
+@pytest.mark.parametrize("excess", [0.5, 0.98, 1.02, 2.0])
+def test_the_factor_passes_nothing_that_the_eigenvalues_refuse(n, excess):
+    """A negative eigenvalue of `excess` times what is allowed, beside large and small ones, at full rank."""
+    rng = np.random.default_rng(n)
+    size = min(n, 256)
+    vectors = np.linalg.qr(rng.standard_normal((size, size)))[0]
+    values = np.r_[-1e-5 * excess * n / size, np.geomspace(1e-3, 1.0, size - 1)]
+    block = (vectors * values) @ vectors.T
+    if excess < 1.0:
+        check_psd(block, LABEL, n)
+    else:
+        with pytest.raises(ValueError, match="not positive semidefinite"):
+            check_psd(block, LABEL, n)
+
+
+def test_check_psd_changes_nothing():
+    for K in (kernel_matrix(40), kernel_matrix(40, rank=60), np.zeros((3, 3))):
+        before = K.copy()
+        check_psd(K)
+        np.testing.assert_array_equal(K, before)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_first_of_many_that_is_wrong_is_named(n_jobs):
+    matrices = [kernel_matrix(n, seed=k) for k, n in enumerate([30, 30, 600, 30, 30, 600, 30])]
+    indefinite, crooked, missing = 3, 2, 5
+    matrices[indefinite] -= 100.0 * np.eye(30)
+    matrices[missing][7, 7] = np.nan
+    places = [locate(K) for K in matrices]
+    with pytest.raises(ValueError, match=r"kernel 3 is not positive semidefinite: its most negative eigenvalue is -"):
+        check_matrices(matrices, places, "kernel {}".format, n_jobs)
+    matrices[crooked][:300, 300:] *= 2.0
+    with pytest.raises(ValueError, match=r"kernel 2 is not symmetric"):
+        check_matrices(matrices, places, "kernel {}".format, n_jobs)
+    good = [k for k in range(7) if k not in (indefinite, crooked, missing)]
+    check_matrices([matrices[k] for k in good], [places[k] for k in good], "kernel {}".format, n_jobs)
 
 
 def test_negative_definite_matrix_is_refused():
