@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from polykern.bank.budget import format_bytes
-from polykern.bank.plan import DENSE, MEMMAP, Decision, Plan, Request
+from polykern.bank.plan import DENSE, MEMMAP, Decision, Plan
 
 _WIDEST_NAME = 40
 
 
-def explain(names: Sequence[str], requests: Sequence[Request], decisions: Sequence[Decision], plan: Plan) -> str:
+def explain(names: Sequence[str], descriptions: Sequence[str], decisions: Sequence[Decision], plan: Plan) -> str:
     """One line per run of kernels that are kept alike for the same reason, then the sums."""
-    lines = [_line(names, requests, decisions, run) for run in _runs(requests, decisions)]
+    lines = [_line(names, descriptions, decisions, run) for run in _runs(descriptions, decisions)]
     header = ("kernels", "what", "storage", "bytes", "reason")
     widths = [max(len(line[c]) for line in [header, *lines]) for c in range(4)]
     table = [
@@ -24,26 +24,20 @@ def explain(names: Sequence[str], requests: Sequence[Request], decisions: Sequen
     return "\n".join([*table, "", *_sums(decisions, plan)])
 
 
-def _runs(requests: Sequence[Request], decisions: Sequence[Decision]) -> list[list[int]]:
+def _runs(descriptions: Sequence[str], decisions: Sequence[Decision]) -> list[list[int]]:
     def alike(k: int) -> tuple[str, str, str]:
-        return requests[k].description, decisions[k].storage, decisions[k].reason
+        return descriptions[k], decisions[k].storage, decisions[k].reason
 
-    return [list(run) for _, run in groupby(range(len(requests)), key=alike)]
+    return [list(run) for _, run in groupby(range(len(decisions)), key=alike)]
 
 
 def _line(
-    names: Sequence[str], requests: Sequence[Request], decisions: Sequence[Decision], run: Sequence[int]
+    names: Sequence[str], descriptions: Sequence[str], decisions: Sequence[Decision], run: Sequence[int]
 ) -> tuple[str, str, str, str, str]:
     first, last = names[run[0]], names[run[-1]]
     label = _short(first) if len(run) == 1 else f"{_short(first)} .. {_short(last)} ({len(run)})"
     one = decisions[run[0]]
-    return (
-        label,
-        requests[run[0]].description,
-        one.storage,
-        format_bytes(sum(decisions[k].nbytes for k in run)),
-        one.reason,
-    )
+    return label, descriptions[run[0]], one.storage, format_bytes(sum(decisions[k].nbytes for k in run)), one.reason
 
 
 def _short(name: str) -> str:

@@ -46,6 +46,9 @@ class Decision:
     reason: str
 
 
+_OF_THE_USER = Decision(SHARED, 0, "precomputed: the user's matrix, not copied")
+
+
 @dataclass(frozen=True)
 class Sizes:
     """What a bank needs besides its kernels, in bytes."""
@@ -143,7 +146,7 @@ def _most_expensive(requests: Sequence[Request], places: int) -> set[int]:
 
 def _decide(request: Request, dense: bool, sizes: Sizes, share: float) -> Decision:
     if request.shared:
-        return Decision(SHARED, 0, "precomputed: the user's matrix, not copied")
+        return _OF_THE_USER
     if dense:
         return Decision(DENSE, sizes.matrix, "fits into memory")
     if share > COSTLY:

@@ -9,7 +9,7 @@ numbers of those.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from polykern.bank.checks import checked_coef, checked_weights
 from polykern.bank.computed import TILE_COLS, TILE_ROWS, Member, families, family_blocks
-from polykern.bank.indexing import Rows, block_of, consecutive, length
-from polykern.bank.products import block_times
+from polykern.bank.indexing import Rows, block_of, consecutive, length, positions
+from polykern.bank.products import block_times, read_only
+from polykern.bank.shared import add_gathered
 from polykern.bank.stock import Stock
+from polykern.bank.terms import has_terms
 from polykern.bank.views import Input, Reader
 from polykern.kernels.normalizers import Normalization
 from polykern.kernels.precomputed import Precomputed
@@ -121,12 +123,17 @@ class Reference:
         wanted = np.flatnonzero(mixed).tolist()
         new = self._read(X, wanted)
         out = np.zeros((new.n_samples, self.n_kept), dtype=self.dtype)
+        plain = [k for k in wanted if k in self._matrices and not has_terms(self._terms[k])]
+        gathered = [self._gathered(k, mixed[k], new) for k in plain]
+        others = sorted(set(wanted) - set(plain))
 
         def fill(rows: slice) -> None:
-            for cols in spans(self.n_kept, TILE_COLS):
-                for k, block in self._each(new, rows, cols, wanted):
+            for matrix, weight, index, cols in gathered:
+                add_gathered(matrix, weight, index[rows], cols, out[rows])
+            for span in spans(self.n_kept, TILE_COLS) if others else ():
+                for k, block in self._each(new, rows, span, others):
                     block *= block.dtype.type(mixed[k])
-                    out[rows, cols] += block
+                    out[rows, span] += block
 
         run_blocks(fill, spans(new.n_samples, TILE_ROWS), self.n_jobs)
         return out
@@ -149,6 +156,16 @@ class Reference:
         live = np.flatnonzero(self._slots >= 0)
         out[live] = distinct[self._slots[live]]
         return out.reshape(self.n_kernels, new.n_samples, *given.shape[1:])
+
+    def _gathered(self, k: int, weight: float, new: NewSamples) -> tuple[NDArray[Any], float, NDArray[Any], Any]:
+        """A matrix that is only scaled, its weight, and which rows and columns of it are wanted."""
+        one = self._matrices[k]
+        return (
+            read_only(one.matrix),
+            weight * self._terms[k].scale,
+            new.views[self._members[k].view],
+            positions(one.kept),
+        )
 
     # ---- new data --------------------------------------------------------------------------------------------------
 
@@ -195,6 +212,8 @@ class Reference:
         return sums
 
     def _families(self, wanted: Sequence[int]) -> list[list[int]]:
+        if not wanted:
+            return []
         asked = set(wanted)
         chosen = [[k for k in family if k in asked] for family in families(self._members)]
         return [family for family in chosen if family]
@@ -223,17 +242,14 @@ class Reference:
 
 def keep(stock: Stock, slots: NDArray[np.intp], index: Rows) -> Reference:
     """The reference of some samples of a bank."""
+    given = {k: one for k, one in enumerate(stock.members) if isinstance(one.kernel, Precomputed)}
+    kept = {view: consecutive(stock.views[view][index]) for view in {one.view for one in given.values()}}
+    training = {view: consecutive(stock.training[view]) for view in kept}
     matrices = {
-        k: KeptMatrix(
-            member.kernel.K,
-            consecutive(stock.views[member.view][index]),
-            consecutive(stock.training[member.view]),
-            stock.terms[k].shift is not None,
-        )
-        for k, member in enumerate(stock.members)
-        if isinstance(member.kernel, Precomputed)
+        k: KeptMatrix(one.kernel.K, kept[one.view], training[one.view], stock.terms[k].shift is not None)
+        for k, one in given.items()
     }
-    members = [replace(one, kernel=_NO_KERNEL) if k in matrices else one for k, one in enumerate(stock.members)]
+    members = [Member(one.name, _NO_KERNEL, one.view) if k in given else one for k, one in enumerate(stock.members)]
     on_data = {one.view for k, one in enumerate(stock.members) if k not in matrices}
     centred = {
         one.view for k, one in enumerate(stock.members) if k not in matrices and stock.terms[k].shift is not None

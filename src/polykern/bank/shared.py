@@ -28,12 +28,12 @@ class SharedStorage(MatrixStorage):
         plain = np.array([not has_terms(terms) for terms in self.terms])
         where = positions(compose(self.index, rows)), positions(compose(self.index, cols))
         for k in np.flatnonzero(plain & (weights != 0)).tolist():
-            _add_gathered(read_only(self.matrices[k]), weights[k] * self.scales[k], *where, out)
+            add_gathered(read_only(self.matrices[k]), weights[k] * self.scales[k], *where, out)
         super().add_combined(np.where(plain, 0.0, weights), rows, cols, out)
 
 
 @jit
-def _add_gathered(matrix, weight, rows, cols, out):
+def add_gathered(matrix, weight, rows, cols, out):
     """out += weight * matrix[rows x cols], without a copy of the block."""
     for i in range(rows.size):
         source = matrix[rows[i]]

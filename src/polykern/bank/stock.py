@@ -69,20 +69,21 @@ class Stock:
 
     def explain(self, plan: Plan, slots: NDArray[np.intp]) -> str:
         """The plan for the kernels as they are named."""
-        requests: list[Request] = []
-        decisions: list[Decision] = []
+        descriptions, decisions = [], []
         first: dict[int, int] = {}
-        for k, slot in enumerate(slots):
+        for k, slot in enumerate(slots.tolist()):
+            descriptions.append("" if slot < 0 else self.requests[slot].description)
+            known = first.setdefault(slot, k)
             if slot < 0:
-                requests.append(Request(self.names[k], "", 0.0, -1))
-                decisions.append(Decision(NULL, 0, "zero or constant on the training samples: weight 0"))
-                continue
-            request = self.requests[slot]
-            requests.append(replace(request, name=self.names[k]))
-            known = first.setdefault(int(slot), k)
-            same = Decision(DUPLICATE, 0, f"the same kernel as {self.names[known]!r}")
-            decisions.append(plan.decisions[slot] if known == k else same)
-        return explain(self.names, requests, decisions, plan)
+                decisions.append(_NULL)
+            elif known < k:
+                decisions.append(Decision(DUPLICATE, 0, f"the same kernel as {self.names[known]!r}"))
+            else:
+                decisions.append(plan.decisions[slot])
+        return explain(self.names, descriptions, decisions, plan)
+
+
+_NULL = Decision(NULL, 0, "zero or constant on the training samples: weight 0")
 
 
 def describe(member: Member) -> str:

@@ -138,7 +138,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return as_regularizer(self.regularizer)
 
     def _training_samples(self, X: Any) -> Samples:
-        return training_samples(self, X, on_indices=reads_indices(self.kernels))
+        self._on_indices = reads_indices(self.kernels)
+        return training_samples(self, X, on_indices=self._on_indices)
 
     def _build_bank(self, samples: Samples, normalize: str | None) -> KernelBank:
         table = samples.matrix if samples.frame is None else samples.frame
@@ -203,11 +204,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     # -----------------------------------------------------------------------------------------------------
 
     def _new_samples(self, X: Any) -> np.ndarray:
-        return new_samples(self, X, on_indices=reads_indices(self.kernels))
+        return new_samples(self, X, on_indices=self._on_indices)
 
     def _outputs(self, X: Any) -> np.ndarray:
         """(m, T) outputs of the binary or regression problems, in blocks of samples that keep the memory small."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():  # scikit-learn looks at all tags first, which goes through all kernels
+            check_is_fitted(self)
         samples = self._new_samples(X)
         n_support = max(1, len(self.support_))
         blocks = [self._block_outputs(samples[rows]) for rows in spans(len(samples), _BLOCK_NUMBERS // n_support)]

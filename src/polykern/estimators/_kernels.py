@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,8 +49,7 @@ class NamedKernels:
             raise type(error)(f"kernel {position} ({self.names[position]!r}): {error}") from error
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     """One item of the user's list; `name` is None where one has to be made, `kernel` a family's name or a kernel."""
 
     name: str | None
@@ -59,7 +58,9 @@ class _Entry:
 
 def named_kernels(spec: Any, features: Any = 1) -> NamedKernels:
     """The kernels that `spec` asks for; `features` (data, or the number of columns) is what families are made for."""
-    entries = [expanded for entry in _entries(spec) for expanded in _expand(entry, features)]
+    entries = _entries(spec)
+    if any(item_is_family(entry.kernel) for entry in entries):
+        entries = [expanded for entry in entries for expanded in _expand(entry, features)]
     _check_given_names(entries)
     named = NamedKernels(_complete_names(entries), tuple(entry.kernel for entry in entries))
     _check_one_kind(named)
@@ -125,7 +126,7 @@ def _named_entry(item: tuple[Any, ...], position: int) -> _Entry:
     name = item[0]
     if not name.strip():
         raise ValueError(f"kernel {position} has an empty name, expected a readable one such as 'shape'.")
-    kernel = _kernel(item[1], f"kernel {position} ({name!r})")
+    kernel = item[1] if isinstance(item[1], Kernel) else _kernel(item[1], f"kernel {position} ({name!r})")
     columns = item[2] if len(item) == 3 else None
     return _Entry(name, kernel if columns is None else OnColumns(kernel, columns))
 
