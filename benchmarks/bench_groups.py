@@ -1,6 +1,6 @@
 """Table 1 of the VSKL paper: kernels in groups, one group per descriptor, norms of the groups from few to even.
 
-    python benchmarks/bench_groups.py [--quick | --estimate] [--fresh] [--methods ...] [set ...]
+    python benchmarks/bench_groups.py [set ...] [--quick | --estimate] [--fresh] [--methods ...] [--again ...]
 
 flowers17    7 descriptors, 17 classes, 60 training and 20 test images of each, three splits
 mfeat        6 descriptors of ten digits, 60 and 140 of each, three seeded splits (not in the paper)

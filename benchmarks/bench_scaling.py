@@ -1,6 +1,6 @@
 """Figures 1 and 2 of the VSKL paper: seconds and machines against the number of kernels, to the same certified gap.
 
-    python benchmarks/bench_scaling.py [--quick] [--splits 20] [--solvers SimpleMKL ...] [--again SOLVER ...] [set ...]
+    python benchmarks/bench_scaling.py [set ...] [--quick] [--fresh] [--splits 20] [--solvers ...] [--again ...]
 
 liver, wpbc, ionosphere, sonar; 70 % of the samples, C = 1000, unit trace; 25 to 3200 Gaussians on single features,
 widths 0.1 to 20 in equal steps of their logarithm (the paper says neither which widths nor how many). Every choice of F
