@@ -2,6 +2,7 @@
 
 from polykern.solvers.auto import Auto, as_solver, choose_solver
 from polykern.solvers.base import Solver
+from polykern.solvers.chunking import Chunking
 from polykern.solvers.hessian_mkl import HessianMKL
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
@@ -12,6 +13,7 @@ from polykern.solvers.simple_mkl import SimpleMKL
 __all__ = [
     "SILP",
     "Auto",
+    "Chunking",
     "HessianMKL",
     "InteriorPoint",
     "Level",

@@ -10,6 +10,7 @@ from polykern.problems.mkl import MKLProblem
 from polykern.problems.result import MKLResult
 from polykern.problems.support import why_not_here
 from polykern.solvers.base import Solver
+from polykern.solvers.chunking import Chunking
 from polykern.solvers.hessian_mkl import HessianMKL
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
@@ -41,7 +42,7 @@ RULES = (
     Rule(Level, "p = 1", "half to a twelfth of SILP's machines on the problems of the SimpleMKL paper"),
 )
 
-ALL: tuple[type[Solver], ...] = (InteriorPoint, Level, SILP, SimpleMKL, HessianMKL, LpAnalytic)
+ALL: tuple[type[Solver], ...] = (InteriorPoint, Level, SILP, Chunking, SimpleMKL, HessianMKL, LpAnalytic)
 
 
 class Auto(Solver):

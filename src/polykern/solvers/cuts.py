@@ -79,13 +79,22 @@ class CuttingPlanes:
         bound = self.scale * float(self._lp.getInfo().objective_function_value)
         return Model(weights / weights.sum(), bound, multipliers / max(float(multipliers.sum()), 1e-300))
 
-    def mix(self, model: Model) -> Array:
-        """The dual point sum_t mu_t a_t that proves the model's bound."""
-        used = np.flatnonzero(model.multipliers > 0)
-        return np.asarray(sum(model.multipliers[t] * self._evaluations[t].coef for t in used))
-
     def suggest(self, run: Run) -> Model:
         """Tell the run the model's lower bound; return the model."""
-        model = self.minimum()
-        run.suggest(model.bound, lambda: self.mix(model))
+        model, evaluations = self.minimum(), self._evaluations
+        run.suggest(model.bound, lambda: mix(model, evaluations))
         return model
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Forget the other planes."""
+        gone = np.flatnonzero(~kept)
+        if gone.size:
+            self._lp.deleteRows(gone.size, (gone + 1).astype(np.int32))
+            # A new list: a bound that was suggested may still ask for planes of the old one.
+            self._evaluations = [self._evaluations[t] for t in np.flatnonzero(kept)]
+
+
+def mix(model: Model, evaluations: list[Evaluation]) -> Array:
+    """The dual point sum_t mu_t a_t that proves the model's bound."""
+    used = np.flatnonzero(model.multipliers > 0)
+    return np.asarray(sum(model.multipliers[t] * evaluations[t].coef for t in used))
