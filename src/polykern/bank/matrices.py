@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from polykern.bank.indexing import Rows, block_of, compose, length
-from polykern.bank.products import columns_times, rows_times
+from polykern.bank.products import FEW_COLUMNS, columns_times, rows_times
 from polykern.bank.storage import Storage
-from polykern.bank.sweep import Matrices, add_and_multiply, add_up, quadratic
+from polykern.bank.sweep import Matrices, add_and_multiply, add_up, multiply, quadratic
 from polykern.bank.terms import Terms, Wrapped, apply_terms, has_terms
 from polykern.parallel import run_blocks, spans
 
@@ -67,10 +67,14 @@ class MatrixStorage(Storage):
             yield int(k), block
 
     def scores(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        out = np.empty((self.n_kernels, *coef.shape))
-        wrapped = [Wrapped(terms, coef) for terms in self.terms]
         support = np.flatnonzero(coef.any(axis=1))
         sparse = support.size < SPARSE_SHARE * self.n_samples
+        if self.in_memory is not None and not sparse and coef.shape[1] <= FEW_COLUMNS:
+            vectors = [np.ascontiguousarray(one) for one in coef.T]
+            products = [multiply(self.in_memory, one, self.n_jobs) for one in vectors]
+            return self.scales[:, None, None] * np.stack(products, axis=2)
+        out = np.empty((self.n_kernels, *coef.shape))
+        wrapped = [Wrapped(terms, coef) for terms in self.terms]
 
         def fill(task: tuple[range, Rows]) -> None:
             kernels, rows = task

@@ -28,6 +28,8 @@ SMALL = 1 << 18
 BAND_ENTRIES = 1 << 17
 # Shorter rows are read whole: loops over parts of them, and adding up the pieces, would cost more than is saved.
 SHORT_ROWS = 512
+# Side of the squares in which a triangle is mirrored.
+SQUARE = 16
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,22 @@ def add_and_multiply(
     return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
 
 
+def multiply(some: Matrices, vector: Array, n_jobs: int | None) -> Array:
+    """K_k @ vector for every matrix: (F, n)."""
+    by_rows = some.n_samples < SHORT_ROWS
+    n_pieces = PIECES if some.n_entries > SMALL else 1
+    cuts = _even_cuts(some.n_samples, n_pieces) if by_rows else _rows_of_equal_area(some.n_samples, n_pieces)
+    one = _multiply_rows if by_rows else _multiply_triangle
+    shape = (len(some.addresses), some.n_samples)
+    parts = np.empty((1, *shape)) if by_rows else np.zeros((len(cuts), *shape))
+
+    def work(piece: int) -> None:
+        one(some.place, vector, cuts[piece], parts[0 if by_rows else piece])
+
+    run_compiled(work, range(len(cuts)), n_jobs if n_pieces > 1 else 1)
+    return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
+
+
 def quadratic(some: Matrices, vector: Array, n_jobs: int | None) -> Array:
     """vector' K_k vector for every matrix: (F,)."""
     out = np.empty(len(some.addresses))
@@ -127,8 +145,12 @@ def mirror_upper(matrix: NDArray[Any], n_jobs: int | None) -> bool:
     """Copy what is above the diagonal below it; whether all of it is finite."""
     n = len(matrix)
     cuts = _rows_of_equal_area(n, PIECES if n * n > SMALL else 1)
-    zeros = run_compiled(lambda cut: _mirror(matrix, cut), cuts, n_jobs if len(cuts) > 1 else 1)
-    return bool(np.isfinite(zeros).all())
+
+    def work(cut: tuple[int, int]) -> bool:
+        _mirror(matrix, cut)
+        return _is_finite(matrix, cut)
+
+    return all(run_compiled(work, cuts, n_jobs if len(cuts) > 1 else 1))
 
 
 def _bands(span: tuple[int, int], n: int) -> Iterator[tuple[int, int]]:
@@ -228,6 +250,71 @@ def _add_and_multiply_rows(matrices, weights, vector, span, combined, products):
 
 
 @jit
+def _multiply_triangle(matrices, vector, span, products):
+    """Share of the rows `span` of the upper triangles in K_k @ vector, four rows for one pass over the products."""
+    addresses, like, n, stride = matrices
+    for k in range(addresses.size):
+        A, p = array_at(addresses[k], like, n, stride), products[k]
+        i = span[0]
+        while i + 4 <= span[1]:
+            for row in range(i, i + 4):  # the corner at the diagonal
+                p[row] += A[row, row] * vector[row]
+                for j in range(row + 1, i + 4):
+                    p[row] += A[row, j] * vector[j]
+                    p[j] += A[row, j] * vector[row]
+            a, b, c, d = A[i, i + 4 : n], A[i + 1, i + 4 : n], A[i + 2, i + 4 : n], A[i + 3, i + 4 : n]
+            va, vb, vc, vd = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
+            right, below = vector[i + 4 : n], p[i + 4 : n]
+            sa, sb, sc, sd = 0.0, 0.0, 0.0, 0.0
+            for j in range(n - i - 4):
+                ea, eb, ec, ed, v = a[j], b[j], c[j], d[j], right[j]
+                sa += ea * v
+                sb += eb * v
+                sc += ec * v
+                sd += ed * v
+                below[j] += (ea * va + eb * vb) + (ec * vc + ed * vd)
+            p[i] += sa
+            p[i + 1] += sb
+            p[i + 2] += sc
+            p[i + 3] += sd
+            i += 4
+        while i < span[1]:
+            a, right, below, va = A[i, i + 1 : n], vector[i + 1 : n], p[i + 1 : n], vector[i]
+            sa = A[i, i] * va
+            for j in range(n - i - 1):
+                sa += a[j] * right[j]
+                below[j] += a[j] * va
+            p[i] += sa
+            i += 1
+
+
+@jit
+def _multiply_rows(matrices, vector, span, products):
+    """Rows `span` of K_k @ vector, four rows at a time."""
+    addresses, like, n, stride = matrices
+    for k in range(addresses.size):
+        A = array_at(addresses[k], like, n, stride)
+        i = span[0]
+        while i + 4 <= span[1]:
+            a, b, c, d = A[i, :n], A[i + 1, :n], A[i + 2, :n], A[i + 3, :n]
+            sa, sb, sc, sd = 0.0, 0.0, 0.0, 0.0
+            for j in range(n):
+                v = vector[j]
+                sa += a[j] * v
+                sb += b[j] * v
+                sc += c[j] * v
+                sd += d[j] * v
+            products[k, i], products[k, i + 1], products[k, i + 2], products[k, i + 3] = sa, sb, sc, sd
+            i += 4
+        while i < span[1]:
+            a, sa = A[i, :n], 0.0
+            for j in range(n):
+                sa += a[j] * vector[j]
+            products[k, i] = sa
+            i += 1
+
+
+@jit
 def _quadratic(matrices, vector, span, out):
     """Share of the rows `span` in the forms, four matrices at a time; rows where the vector is zero are not read."""
     addresses, like, n, stride = matrices
@@ -271,16 +358,29 @@ def _quadratic(matrices, vector, span, out):
 
 @jit
 def _mirror(matrix, span):
-    """Columns left of the diagonal from the rows `span`, in squares of 32; 0 comes back, NaN if one is not finite."""
+    """Columns left of the diagonal from the rows `span`, in squares that fit the cache: written along the rows, which
+    costs a third of writing down the columns."""
     n = matrix.shape[0]
-    zero = 0.0
-    for top in range(span[0], span[1], 32):
-        for left in range(top, n, 32):
-            for i in range(top, min(top + 32, span[1])):
-                for j in range(max(left, i), min(left + 32, n)):
-                    matrix[j, i] = matrix[i, j]
-                    zero += 0.0 * matrix[i, j]
-    return zero
+    for top in range(span[0], span[1], SQUARE):
+        bottom = min(top + SQUARE, span[1])
+        for left in range(top, n, SQUARE):
+            for j in range(left, min(left + SQUARE, n)):
+                row = matrix[j]
+                for i in range(top, min(bottom, j)):
+                    row[i] = matrix[i, j]
+
+
+@jit
+def _is_finite(matrix, span):
+    """Every entry on and above the diagonal of the rows `span` is finite."""
+    n = matrix.shape[0]
+    for i in range(span[0], span[1]):
+        row, zero = matrix[i, i:n], 0.0
+        for j in range(n - i):
+            zero += 0.0 * row[j]
+        if zero != 0.0:
+            return False
+    return True
 
 
 @jit

@@ -29,6 +29,7 @@ class OneClass(Loss):
     """
 
     targets = "none"
+    flat = True
     bias_sum = 1.0
     needs_intercept = True
 

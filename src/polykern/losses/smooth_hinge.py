@@ -30,6 +30,7 @@ class SmoothHinge(Loss):
     """
 
     smooth = True
+    flat = True
 
     def __init__(self, sigma: float = 10.0) -> None:
         self.sigma = sigma

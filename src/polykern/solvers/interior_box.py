@@ -86,6 +86,11 @@ class DualBox:
     def n_bounds(self) -> int:
         return sum(side.n_bounds for side in self.sides)
 
+    @property
+    def has_room(self) -> bool:
+        """Every variable is strictly inside its bounds: rounding has not put one on them."""
+        return all(bool(np.all(side.room_below > 0) and np.all(side.room_above > 0)) for side in self.sides)
+
     def complementarity(self, length: float = 0.0) -> float:
         """Sum of all products of multipliers and rooms, after a step of this length."""
         total = 0.0

@@ -279,12 +279,14 @@ class _Iterate:
 
     def move(self) -> float:
         """Predictor, corrector, step; returns its length, 0 where there is none."""
+        if not self.box.has_room:  # the numbers have left the range of floating point
+            return 0.0
         outputs = self.weights @ self.forces + self.ones @ self.bias
         stiffness, pull = self.box.linearise(outputs, 0.0, corrected=False)
         matrix = self.layout.system(self.combined, stiffness)
         try:
             newton = _Newton.of(matrix, self.forces, self.weights / self.slacks, self.ones)
-        except np.linalg.LinAlgError:  # the numbers have left the range of floating point
+        except np.linalg.LinAlgError:  # they have here, too
             return 0.0
         none = np.zeros_like(self.weights)
         _, d_weights, d_slacks, _ = self._direction(newton, stiffness, pull, 0.0, none)
