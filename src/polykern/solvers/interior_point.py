@@ -50,6 +50,7 @@ REVIEWS = (5e-2, 5e-3)  # gaps at which those left out are looked at again, besi
 NEAR = 0.05  # of t: what counts as just below
 ROUNDING = 2e-15  # of the largest diagonal entry: no more than rounding, and the factor exists
 TINY_STEP = 1e-8  # steps that are no steps
+SHORT_STEP, MOST_SHORT_STEPS = 0.1, 4  # so many such steps in a row lead nowhere while kernels are left out
 
 
 class InteriorPoint(Solver):
@@ -76,11 +77,17 @@ class InteriorPoint(Solver):
         return iterate
 
     def step(self, problem: MKLProblem, run: Run, state: _Iterate | None) -> _Iterate | None:
-        if run.gap > run.tol and state is not None:  # the start may be good enough
-            run.stuck = not state.move() > TINY_STEP
-            state.look(run)
-            if run.stuck:
-                state.finish(run)
+        if state is None or run.gap <= run.tol:  # the start may be good enough
+            return state
+        length = state.move()
+        if state.with_all:
+            run.stuck = not length > TINY_STEP
+        elif not state.gets_on(length):
+            # Kernels that came back far above t have put the others out of reach of Newton's method: all from now on.
+            state = _Iterate(problem, run.best, with_all=True)
+        state.look(run)
+        if run.stuck:
+            state.finish(run)
         return state
 
 
@@ -156,8 +163,8 @@ class _Newton:
 class _Iterate:
     """All variables of the method, and what the last pass over the kernels said of them."""
 
-    def __init__(self, problem: MKLProblem, start: MKLResult | None) -> None:
-        self.problem, self.bank = problem, problem.bank
+    def __init__(self, problem: MKLProblem, start: MKLResult | Evaluation | None, with_all: bool = False) -> None:
+        self.problem, self.bank, self.with_all = problem, problem.bank, with_all
         self.layout = layout = _Layout(problem)
         self.ones = layout.ones if problem.fit_intercept else np.empty((len(layout.at), 0))
         first = self._first_point() if start is None else start.coef
@@ -168,7 +175,7 @@ class _Iterate:
         if start is not None:
             self.weights = 0.5 * self.weights + 0.5 * start.weights[self.kernels]
         self.scratch: NDArray[Any] | None = None
-        self.settled, self.reviews = False, list(REVIEWS)
+        self.settled, self.reviews, self.short_steps = False, list(REVIEWS), 0
         self._pass()
         outputs = self.weights @ self.forces
         off = layout.targets - outputs
@@ -253,7 +260,7 @@ class _Iterate:
         stay = (self.slacks <= FAR * self.t) | (self.weights > LIGHT * self.weights.mean())
         stay[order[max(MANY_KERNELS, len(order) // 2) :]] = False
         stay[order[:FEW_KERNELS]] = True
-        if self.settled and not stay.all():
+        if self.settled and not self.with_all and not stay.all():
             self.kernels, self.weights, self.slacks = self.kernels[stay], self.weights[stay], self.slacks[stay]
             self.forces, self.forms = self.forces[stay], self.forms[stay]
         self.settled = True
@@ -269,6 +276,11 @@ class _Iterate:
         self.kernels = np.append(self.kernels, outside)
         self.weights = np.append(self.weights, mu / (self.t - missed))
         self._pass()
+
+    def gets_on(self, length: float) -> bool:
+        """The last steps, this one of `length` among them, were worth their while."""
+        self.short_steps = self.short_steps + 1 if length < SHORT_STEP else 0
+        return length > TINY_STEP and self.short_steps < MOST_SHORT_STEPS
 
     # -- one Newton step ---------------------------------------------------------------------------------------
 
