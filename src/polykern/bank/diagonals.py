@@ -13,6 +13,7 @@ from polykern._jit import array_at, jit
 from polykern.bank.computed import Member
 from polykern.bank.terms import has_terms
 from polykern.kernels.layout import Alike, Location, alike
+from polykern.kernels.matrix_checks import MANY
 from polykern.kernels.normalizers import Normalization
 from polykern.kernels.precomputed import Precomputed
 from polykern.parallel import run_compiled
@@ -42,7 +43,7 @@ def read_diagonals(
     for k, one in enumerate(members):
         if isinstance(one.kernel, Precomputed):
             given.setdefault(one.view, []).append(k)
-    for view, some in given.items():
+    for view, some in given.items() if len(members) >= MANY else ():
         _read_given([prints[k] for k in some], np.array(some), views[view], found, n_jobs)
     for k in np.flatnonzero(~found.settled).tolist():
         diag = np.asarray(members[k].kernel.diag(views[members[k].view]), dtype=np.float64)

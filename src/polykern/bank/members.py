@@ -81,16 +81,16 @@ def _resolved(kernel: Kernel, X: Any, label: str) -> tuple[Kernel, list[int] | N
 
 def _check_sizes(resolved: Sequence[tuple[Kernel, list[int] | None]], labels: Sequence[str]) -> None:
     """Matrices that are read with the same sample numbers must be of the same size: that of most of them."""
-    groups: dict[Any, list[int]] = {}
+    groups: dict[Any, dict[int, tuple[int, int]]] = {}
     for k, (kernel, columns) in enumerate(resolved):
         if isinstance(kernel, Precomputed):
-            if kernel.K.shape[0] != kernel.K.shape[1]:
-                raise ValueError(f"{labels[k]} is {kernel.K.shape}, expected a square matrix (n, n) of all samples.")
-            groups.setdefault(None if columns is None else tuple(columns), []).append(k)
+            n, m = kernel.K.shape
+            if n != m:
+                raise ValueError(f"{labels[k]} is {(n, m)}, expected a square matrix (n, n) of all samples.")
+            groups.setdefault(None if columns is None else tuple(columns), {})[k] = (n, m)
     for group in groups.values():
-        shapes = [resolved[k][0].K.shape for k in group]
-        expected = Counter(shapes).most_common(1)[0][0]
-        for k, shape in zip(group, shapes, strict=True):
+        expected = Counter(group.values()).most_common(1)[0][0]
+        for k, shape in group.items():
             if shape != expected:
                 raise ValueError(
                     f"{labels[k]} is {shape}, expected {expected} like the other precomputed kernels: "

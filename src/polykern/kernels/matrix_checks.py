@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polykern.kernels.layout import Location
 from polykern.parallel import one_blas_thread, run_blocks, spans
 
+MANY = 32  # matrices from which compiled passes are used: fewer are not worth the seconds that compiling takes once
 PSD_TOLERANCE = 1e-5  # a smallest eigenvalue above -PSD_TOLERANCE * largest passes
 _SYMMETRY_TOLERANCE = 1e-5  # relative to the largest entry looked at
 _EXACT = 512  # matrices up to this size are checked in full
@@ -28,13 +29,15 @@ def check_matrices(
     label: Callable[[int], str],
     n_jobs: int | None = None,
 ) -> None:
-    """`check_matrix` for many; `label(k)` names the k-th. Those of low rank, often nearly all, take one compiled pass.
+    """`check_matrix` for many; `label(k)` names the k-th. Of many, those of low rank take one compiled pass.
 
     `places` are the locations of the matrices.
     """
-    from polykern.kernels.low_rank import surely_kernels  # loads Numba, which those without matrices may never need
+    sure = np.zeros(len(matrices), dtype=bool)
+    if len(matrices) >= MANY:
+        from polykern.kernels.low_rank import surely_kernels  # loads Numba
 
-    sure = surely_kernels(places, min(PSD_TOLERANCE, _SYMMETRY_TOLERANCE), _EXACT, n_jobs)
+        sure = surely_kernels(places, min(PSD_TOLERANCE, _SYMMETRY_TOLERANCE), _EXACT, n_jobs)
     left = np.flatnonzero(~sure).tolist()
     entries = sum(min(matrices[k].size, _FINITE**2) for k in left)
     with one_blas_thread():  # several threads are slower on blocks of this size

@@ -7,7 +7,7 @@ import pytest
 
 from polykern.kernels import check_matrix, check_psd, nearest_psd
 from polykern.kernels.layout import locate
-from polykern.kernels.matrix_checks import check_matrices
+from polykern.kernels.matrix_checks import MANY, check_matrices
 
 LABEL = "kernel 3 ('rna')"
 
@@ -140,8 +140,10 @@ def test_check_psd_changes_nothing():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_the_first_of_many_that_is_wrong_is_named(n_jobs):
+@pytest.mark.parametrize("further", [0, MANY])
+def test_the_first_of_several_that_is_wrong_is_named(further, n_jobs):
     matrices = [kernel_matrix(n, seed=k) for k, n in enumerate([30, 30, 600, 30, 30, 600, 30])]
+    matrices += [kernel_matrix(40, seed=k) for k in range(further)]
     indefinite, crooked, missing = 3, 2, 5
     matrices[indefinite] -= 100.0 * np.eye(30)
     matrices[missing][7, 7] = np.nan
@@ -151,7 +153,7 @@ def test_the_first_of_many_that_is_wrong_is_named(n_jobs):
     matrices[crooked][:300, 300:] *= 2.0
     with pytest.raises(ValueError, match=r"kernel 2 is not symmetric"):
         check_matrices(matrices, places, "kernel {}".format, n_jobs)
-    good = [k for k in range(7) if k not in (indefinite, crooked, missing)]
+    good = [k for k in range(len(matrices)) if k not in (indefinite, crooked, missing)]
     check_matrices([matrices[k] for k in good], [places[k] for k in good], "kernel {}".format, n_jobs)
 
 
