@@ -108,6 +108,8 @@ def _support() -> str:
         ("`LpBall(inf)`, plain sum", regularizers.LpBall(p=float("inf"))),
         ("`GroupNorm(1)`", regularizers.GroupNorm(p=1.0)),
         ("`GroupNorm(p)`, 1 < p <= 2", regularizers.GroupNorm(p=1.5)),
+        ("`GroupedNorm(groups, q)`, 1/2 < q < 1", regularizers.GroupedNorm([[0], [1]], q=0.75)),
+        ("`GroupedNorm(groups, q)`, q >= 1", regularizers.GroupedNorm([[0], [1]], q=2.0)),
     )
     return support_table(tuple(solver() for solver in ALL), every_loss, columns)
 

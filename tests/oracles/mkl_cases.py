@@ -25,6 +25,9 @@ REGULARIZERS = {
     "p=inf": regularizers.LpBall(p=np.inf),
     "group 1.2": regularizers.GroupNorm(p=1.2),
 }
+# Of six kernels: a group of three, a pair, and one alone.
+GROUP_OF = [0, 1, 0, 2, 1, 0]
+GROUPED = {f"groups q={q:g}": regularizers.GroupedNorm(GROUP_OF, q) for q in (0.75, 1.0, 2.0, np.inf)}
 
 
 def random_kernels(n, n_kernels, seed, rank=None, away=0.0):
@@ -71,5 +74,11 @@ def small_problem(loss_name, regularizer, *, n=24, n_kernels=5, seed=0, n_output
     bank = build_bank([Precomputed(K) for K in matrices], np.arange(n), normalize=None)
     targets = targets_for(loss, n, seed, n_outputs)
     costs = costs_for(loss, targets.shape, seed)
-    problem = MKLProblem(bank, targets, loss, regularizer, costs, intercept or loss.needs_intercept)
+    bound = regularizer.bind(bank, targets)
+    problem = MKLProblem(bank, targets, loss, bound, costs, intercept or loss.needs_intercept)
     return problem, matrices
+
+
+def within_reach(solver, tol):
+    """`tol`, or for the solver of this name what a first-order method reaches soon."""
+    return max(tol, 1e-3) if solver == "MirrorDescent" else tol

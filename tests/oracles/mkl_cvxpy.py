@@ -38,8 +38,18 @@ def omega(t, r):
     return 0.5 * cp.square(cp.pnorm(t, r, approx=False))
 
 
-def solve_mkl(kernels, Y, costs, loss, r, *, intercept=True, **parameters):
-    """Optimal value of min 1/2 | |f_k| |_r^2 + sum C loss(f + bias, y), outputs as columns of Y sharing the norms."""
+def omega_of_groups(t, group_of, q):
+    """1/2 [ sum_j (sum of t_k over group j)^{2q} ]^{1/q}."""
+    sums = cp.hstack([sum(t[k] for k in np.flatnonzero(np.equal(group_of, j))) for j in sorted(set(group_of))])
+    size = cp.max(sums) if np.isinf(q) else cp.pnorm(sums, 2 * q, approx=False)
+    return 0.5 * cp.square(size)
+
+
+def solve_mkl(kernels, Y, costs, loss, r, *, group_of=None, intercept=True, **parameters):
+    """Optimal value of min 1/2 | |f_k| |_r^2 + sum C loss(f + bias, y), outputs as columns of Y sharing the norms.
+
+    With `group_of`, the group of every kernel, r is the q of VSKL and CKL.
+    """
     Y, costs = np.atleast_2d(Y.T).T, np.atleast_2d(costs.T).T
     factors = [factor(K) for K in kernels]
     W = [cp.Variable((L.shape[1], Y.shape[1])) for L in factors]
@@ -52,7 +62,8 @@ def solve_mkl(kernels, Y, costs, loss, r, *, intercept=True, **parameters):
     if loss == "one_class":
         total += cp.sum(bias)
     constraints = [cp.norm(w, "fro") <= t[k] for k, w in enumerate(W)]
-    problem = cp.Problem(cp.Minimize(omega(t, r) + total), constraints)
+    penalty = omega(t, r) if group_of is None else omega_of_groups(t, group_of, r)
+    problem = cp.Problem(cp.Minimize(penalty + total), constraints)
     return optimal_value(problem)
 
 

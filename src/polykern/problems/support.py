@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Requirements:
     """What a solver needs of a problem.
 
-    The norm p of the weight set lies between `least_weight_norm` (left out if `open_below`) and `most_weight_norm`.
+    The norm p of the weight set lies between `least_weight_norm` (left out if `open_below`) and `most_weight_norm`;
+    `grouped` admits groups of kernels (GroupedNorm), whose weights lie in no ball, with q from `least_group_q`.
     `most_outputs` and `most_variables` (outputs x samples) bound the size, `in_memory` asks for room for one combined
     kernel.
     """
@@ -28,6 +29,8 @@ class Requirements:
     most_outputs: float = float("inf")
     most_variables: float = float("inf")
     in_memory: bool = False
+    grouped: bool = False
+    least_group_q: float = 0.5
 
     def admits_norm(self, p: float) -> bool:
         """The weight set |b|_p <= 1 is within reach."""
@@ -53,8 +56,12 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
     name = type(solver).__name__
     p = getattr(regularizer, "weight_norm", None)
     if p is None:
-        return f"{name} does not handle {type(regularizer).__name__}."
-    if not solver.requires.admits_norm(p):
+        if not (regularizer.grouped and solver.requires.grouped):
+            return f"{name} does not handle {type(regularizer).__name__}."
+        q, least = float(getattr(regularizer, "q", 1.0)), solver.requires.least_group_q
+        if q < least:
+            return f"{name} handles groups with q >= {least:g}; {type(regularizer).__name__} has q = {q:g}."
+    elif not solver.requires.admits_norm(p):
         return f"{name} handles weight sets with {solver.requires.describe_norms()}; {regularizer!r} has p = {p:g}."
     if solver.requires.smooth_loss is not None and solver.requires.smooth_loss != loss.smooth:
         kind = "smooth" if solver.requires.smooth_loss else "piecewise linear"

@@ -7,6 +7,8 @@ from polykern.solvers.hessian_mkl import HessianMKL
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
 from polykern.solvers.lp_analytic import LpAnalytic
+from polykern.solvers.mirror_descent import MirrorDescent
+from polykern.solvers.quadratic_bundle import QuadraticBundle
 from polykern.solvers.silp import SILP
 from polykern.solvers.simple_mkl import SimpleMKL
 
@@ -18,6 +20,8 @@ __all__ = [
     "InteriorPoint",
     "Level",
     "LpAnalytic",
+    "MirrorDescent",
+    "QuadraticBundle",
     "SimpleMKL",
     "Solver",
     "as_solver",

@@ -15,6 +15,8 @@ from polykern.solvers.hessian_mkl import HessianMKL
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
 from polykern.solvers.lp_analytic import LpAnalytic
+from polykern.solvers.mirror_descent import MirrorDescent
+from polykern.solvers.quadratic_bundle import QuadraticBundle
 from polykern.solvers.silp import SILP
 from polykern.solvers.simple_mkl import SimpleMKL
 
@@ -39,10 +41,25 @@ RULES = (
         "a few passes over the kernels to any gap, however many kernels",
         lambda problem: problem.targets.size <= FEW_VARIABLES,
     ),
-    Rule(Level, "p = 1", "half to a twelfth of SILP's machines on the problems of the SimpleMKL paper"),
+    Rule(
+        QuadraticBundle,
+        "p = 1",
+        "half of Level's machines to a gap of 1e-3, a quarter to 1e-6, on letter 2,000 and 5,000",
+    ),
+    Rule(Level, "groups", "10 to 14 machines to a gap of 1e-3 on digits, flowers and ionosphere, q from 1 to 3"),
 )
 
-ALL: tuple[type[Solver], ...] = (InteriorPoint, Level, SILP, Chunking, SimpleMKL, HessianMKL, LpAnalytic)
+ALL: tuple[type[Solver], ...] = (
+    InteriorPoint,
+    QuadraticBundle,
+    Level,
+    SILP,
+    Chunking,
+    SimpleMKL,
+    HessianMKL,
+    LpAnalytic,
+    MirrorDescent,
+)
 
 
 class Auto(Solver):

@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern.solvers.run import Evaluation, Run
+from polykern.solvers.simplices import Simplices
 
 Array = NDArray[np.float64]
 
 LP_TOLERANCE = 1e-9
+# Weights below this are rounding of the projection, not kernels in use.
+NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,19 @@ class CuttingPlanes:
 
     One HiGHS model is kept: adding a row leaves the last basis dual feasible, so that each solve takes a few dual
     simplex steps from the one before. All is divided by the size of the first objective, for numbers near one.
+
+    For groups of kernels (`group_planes`) b is a point of a product of simplices, not yet the weights, and what an a
+    says is more than one plane: `refine` adds what is missing where it matters.
     """
 
-    def __init__(self, n_kernels: int, scale: float) -> None:
+    def __init__(self, n_kernels: int, scale: float, domain: Simplices | None = None) -> None:
         import highspy
 
         self.scale = max(abs(scale), 1e-12)
+        self.domain = Simplices.one(n_kernels) if domain is None else domain
         self._evaluations: list[Evaluation] = []
+        self._slopes: list[Array] = []
+        self._heights: list[float] = []
         self._n_kernels = n_kernels
         self._lp = highspy.Highs()
         self._lp.setOptionValue("output_flag", False)
@@ -50,34 +59,56 @@ class CuttingPlanes:
         self._lp.addVars(n_kernels, np.zeros(n_kernels), np.full(n_kernels, infinity))
         self._lp.addVar(-infinity, infinity)
         self._lp.changeColCost(n_kernels, 1.0)
-        self._lp.addRow(1.0, 1.0, n_kernels, np.arange(n_kernels, dtype=np.int32), np.ones(n_kernels))
+        for members in self.domain.members:
+            self._lp.addRow(1.0, 1.0, len(members), members.astype(np.int32), np.ones(len(members)))
+
+    # -- where the points of the model are -------------------------------------------------------------------
+
+    def start_at(self, evaluation: Evaluation) -> Array:
+        """Add the first plane; the point that it belongs to."""
+        self.add(evaluation)
+        return evaluation.weights
+
+    def weights_at(self, point: Array) -> Array:
+        """The kernel weights to look at, for a point of the model."""
+        return point
+
+    def inside(self, point: Array) -> Array:
+        """`point` without the rounding of a projection."""
+        return self.domain.normalised(np.where(point < NEGLIGIBLE, 0.0, point))
+
+    def refine(self, point: Array, ceiling: float) -> bool:
+        """Add planes where the visited a are known to say more than `ceiling` at `point`; whether there were any."""
+        return False
+
+    # -- the planes ------------------------------------------------------------------------------------------
 
     def add(self, evaluation: Evaluation) -> None:
         """Add the plane of an evaluation."""
-        values = np.append(0.5 * evaluation.forms, self.scale) / self.scale
-        height = -evaluation.conjugate / self.scale
+        self._add_plane(evaluation, evaluation.forms)
+
+    def _add_plane(self, evaluation: Evaluation, forms: Array) -> None:
+        """theta >= -conj - 1/2 point . forms."""
+        values = np.append(0.5 * forms, self.scale) / self.scale
+        height = -evaluation.conjugate
         columns = np.arange(self._n_kernels + 1, dtype=np.int32)
-        self._lp.addRow(height, self._infinity, len(values), columns, values)
+        self._lp.addRow(height / self.scale, self._infinity, len(values), columns, values)
         self._evaluations.append(evaluation)
+        self._slopes.append(-0.5 * forms)
+        self._heights.append(height)
 
-    @property
-    def slopes(self) -> Array:
-        """(t, F) gradients of the planes, -1/2 S_t."""
-        return np.array([evaluation.gradient for evaluation in self._evaluations])
-
-    @property
-    def heights(self) -> Array:
-        """(t,) values of the planes at b = 0, -conj_t."""
-        return np.array([-evaluation.conjugate for evaluation in self._evaluations])
+    def below(self, level: float) -> tuple[Array, Array]:
+        """(slopes, limits) of the set slopes . point <= limits where no plane is above `level`."""
+        return np.array(self._slopes), level - np.array(self._heights)
 
     def minimum(self) -> Model:
         """Solve the linear program, from the last basis."""
         self._lp.run()
         solution = self._lp.getSolution()
         weights = np.maximum(np.asarray(solution.col_value[: self._n_kernels]), 0.0)
-        multipliers = np.maximum(np.asarray(solution.row_dual[1:]), 0.0)
+        multipliers = np.maximum(np.asarray(solution.row_dual[len(self.domain.members) :]), 0.0)
         bound = self.scale * float(self._lp.getInfo().objective_function_value)
-        return Model(weights / weights.sum(), bound, multipliers / max(float(multipliers.sum()), 1e-300))
+        return Model(self.domain.normalised(weights), bound, multipliers / max(float(multipliers.sum()), 1e-300))
 
     def suggest(self, run: Run) -> Model:
         """Tell the run the model's lower bound; return the model."""
@@ -89,12 +120,14 @@ class CuttingPlanes:
         """Forget the other planes."""
         gone = np.flatnonzero(~kept)
         if gone.size:
-            self._lp.deleteRows(gone.size, (gone + 1).astype(np.int32))
-            # A new list: a bound that was suggested may still ask for planes of the old one.
+            self._lp.deleteRows(gone.size, (gone + len(self.domain.members)).astype(np.int32))
+            # New lists: a bound that was suggested may still ask for planes of the old ones.
             self._evaluations = [self._evaluations[t] for t in np.flatnonzero(kept)]
+            self._slopes = [self._slopes[t] for t in np.flatnonzero(kept)]
+            self._heights = [self._heights[t] for t in np.flatnonzero(kept)]
 
 
 def mix(model: Model, evaluations: list[Evaluation]) -> Array:
     """The dual point sum_t mu_t a_t that proves the model's bound."""
-    used = np.flatnonzero(model.multipliers > 0)
-    return np.asarray(sum(model.multipliers[t] * evaluations[t].coef for t in used))
+    used = [(share, at.coef) for share, at in zip(model.multipliers, evaluations, strict=False) if share]
+    return np.asarray(sum(share * coef for share, coef in used))

@@ -1,11 +1,13 @@
 """The level method: cutting planes that do not jump about.
 
-Problem   min_{b in simplex} F(b),  F(b) = max_{a in A} -conj(a) - 1/2 sum_k b_k S_k(a).
+Problem   min_{b in simplex} F(b),  F(b) = max_{a in A} -conj(a) - 1/2 sum_k b_k S_k(a); with groups of kernels, the
+          lambda of their saddle problem (`saddle`) in place of b.
 Symbols   b kernel weights; the model is the highest of all planes found so far; upper the best machine's value, lower
           the model's minimum; level = lower + share * (upper - lower).
-Given     a machine for fixed weights, any loss; the simplex.
+Given     a machine for fixed weights, any loss; the simplex, or groups.
 Step      the next b is the point nearest to the last one where the model is below the level; solve the machine there,
-          add its plane. SILP takes the model's minimum instead, a vertex far away while the model is still poor.
+          add its plane. SILP takes the model's minimum instead, a vertex far away while the model is still poor. With
+          groups the machine is solved at lambda / gamma (`group_planes`: how gamma is chosen).
 Stop      the certified gap between the best machine and the mixed dual point of the linear program.
 Output    weights and coefficients of the best machine.
 
@@ -25,18 +27,21 @@ from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.cuts import CuttingPlanes
+from polykern.solvers.group_planes import planes_for
 from polykern.solvers.level_set import project_on_level_set
 from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]
 
-# Weights below this are rounding of the projection, not kernels in use.
-NEGLIGIBLE = 1e-10
+# A model of groups is refined up to so many times per machine, until its planes are this exact, as a share of what lies
+# between the level and the upper bound (or the lower and the upper one).
+MOST_ROUNDS, EXACT = 4, 0.2
 
 
 @dataclass(frozen=True)
 class _State:
     planes: CuttingPlanes
+    point: Array
     last: Evaluation
     multipliers: Array | None
 
@@ -56,7 +61,7 @@ class Level(Solver):
     Level(share=0.5)
     """
 
-    requires = Requirements(most_weight_norm=1.0)
+    requires = Requirements(most_weight_norm=1.0, grouped=True)
 
     def __init__(self, share: float = 0.6) -> None:
         self.share = share
@@ -65,25 +70,38 @@ class Level(Solver):
         if not 0 < self.share < 1:
             raise ValueError(f"share of Level is {self.share!r}, expected a number between 0 and 1, such as 0.6.")
         first = first_evaluation(problem, run, start)
-        planes = CuttingPlanes(problem.bank.n_kernels, first.primal)
-        planes.add(first)
-        planes.suggest(run)
-        return _State(planes, first, None)
+        planes = planes_for(problem, first.primal)
+        point = planes.start_at(first)
+        suggest_refined(run, planes)
+        return _State(planes, point, first, None)
 
     def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
         planes = state.planes
-        weights, multipliers = level_point(run, planes, state.last.weights, self.share, state.multipliers)
-        last = run.evaluate(weights, near=state.last)
+        point, multipliers = level_point(run, planes, state.point, self.share, state.multipliers)
+        last = run.evaluate(planes.weights_at(point), near=state.last)
         planes.add(last)
-        planes.suggest(run)
-        return _State(planes, last, multipliers)
+        suggest_refined(run, planes)
+        return _State(planes, point, last, multipliers)
 
 
 def level_point(
     run: Run, planes: CuttingPlanes, center: Array, share: float, multipliers: Array | None
 ) -> tuple[Array, Array]:
-    """The weights nearest to `center` where the model is below the level, and their multipliers for the next time."""
+    """The point nearest to `center` where the model is below the level, and its multipliers for the next time."""
     level = run.hoped_bound + share * (run.upper - run.hoped_bound)
-    weights, multipliers = project_on_level_set(center, planes.slopes, level - planes.heights, multipliers)
-    weights[weights < NEGLIGIBLE] = 0.0
-    return weights / weights.sum(), multipliers
+    point, found = center, np.zeros(0) if multipliers is None else multipliers
+    for _ in range(MOST_ROUNDS):
+        slopes, limits = planes.below(level)
+        point, found = project_on_level_set(center, slopes, limits, found, planes.domain)
+        if not planes.refine(point, level + EXACT * (run.upper - level)):
+            break
+    return planes.inside(point), found
+
+
+def suggest_refined(run: Run, planes: CuttingPlanes) -> None:
+    """Tell the run the model's lower bound, made as good as is worth while."""
+    model = planes.suggest(run)
+    for _ in range(MOST_ROUNDS):
+        if not planes.refine(model.weights, model.bound + EXACT * max(run.upper - model.bound, 0.0)):
+            return
+        model = planes.suggest(run)

@@ -1,10 +1,10 @@
 """Projection on the level set of a cutting-plane model: a small quadratic program, solved in its few multipliers.
 
-    min_b  1/2 |b - center|^2    subject to  b in the simplex,  slopes_t . b <= limits_t  for every plane t
+    min_b  1/2 |b - center|^2    subject to  b in the domain,  slopes_t . b <= limits_t  for every plane t
 
-For multipliers m >= 0 the best b is the projection of  center - slopes' m  on the simplex, so the dual is a concave,
-piecewise quadratic function of as many variables as there are planes: projected semismooth Newton, a few steps of cost
-planes x kernels.
+The domain is the simplex, or a product of simplices. For multipliers m >= 0 the best b is the projection of
+center - slopes' m  on it, so the dual is a concave, piecewise quadratic function of as many variables as there are
+planes: projected semismooth Newton, a few steps of cost planes x kernels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polykern.regularizers.power import project_on_simplex
+from polykern.solvers.simplices import Simplices
 
 Array = NDArray[np.float64]
 
@@ -49,9 +49,10 @@ class _Dual(NamedTuple):
     center: Array
     planes: Array
     bounds: Array
+    domain: Simplices
 
     def at(self, multipliers: Array) -> _Place:
-        point = project_on_simplex(self.center - multipliers @ self.planes)
+        point = self.domain.project(self.center - multipliers @ self.planes)
         excess = self.planes @ point - self.bounds
         value = 0.5 * float(np.sum((point - self.center) ** 2)) + float(multipliers @ excess)
         return _Place(multipliers, point, excess, value)
@@ -69,19 +70,19 @@ class _Dual(NamedTuple):
 
     def _curvature(self, here: _Place) -> Array:
         """Minus the dual's Hessian at the moving multipliers: only kernels with weight move with them."""
-        used = self.planes[np.ix_(here.moving, here.point > 0)]
-        centred = used - used.mean(axis=1, keepdims=True)
+        centred = self.domain.centred(self.planes[here.moving], here.point > 0)
         curvature = centred @ centred.T
         curvature[np.diag_indices(len(curvature))] += _RIDGE
         return curvature
 
 
 def project_on_level_set(
-    center: Array, slopes: Array, limits: Array, start: Array | None = None
+    center: Array, slopes: Array, limits: Array, start: Array | None = None, domain: Simplices | None = None
 ) -> tuple[Array, Array]:
     """The nearest point of the level set, and its multipliers: a start for the next projection, on more planes."""
     sizes = np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)
-    dual = _Dual(center, slopes / sizes[:, np.newaxis], limits / sizes)
+    domain = Simplices.one(len(center)) if domain is None else domain
+    dual = _Dual(center, slopes / sizes[:, np.newaxis], limits / sizes, domain)
     multipliers = np.zeros(len(sizes))
     if start is not None:
         multipliers[: len(start)] = start * sizes[: len(start)]
