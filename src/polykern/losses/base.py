@@ -24,8 +24,6 @@ class Loss(BaseEstimator):
     """What y holds: "signs" (-1, +1), "real" numbers, or "none"."""
     smooth: ClassVar[bool] = False
     """Differentiable everywhere with a second derivative (Newton); otherwise piecewise linear (SMO)."""
-    flat: ClassVar[bool] = False
-    """Zero over a range of outputs: samples there have no coefficient, and working sets of samples pay."""
     bias_sum: ClassVar[float] = 0.0
     """What the dual variables sum to wherever there is a bias."""
     needs_intercept: ClassVar[bool] = False

@@ -26,7 +26,6 @@ class EpsilonInsensitive(Loss):
     """
 
     targets = "real"
-    flat = True
 
     def __init__(self, epsilon: float = 0.1) -> None:
         self.epsilon = epsilon

@@ -20,8 +20,6 @@ class Hinge(Loss):
     0.75
     """
 
-    flat = True
-
     def value(self, outputs: ArrayLike, targets: ArrayLike) -> Array:
         f, y = as_arrays(outputs, targets)
         return np.maximum(0.0, 1.0 - y * f)

@@ -29,7 +29,6 @@ class OneClass(Loss):
     """
 
     targets = "none"
-    flat = True
     bias_sum = 1.0
     needs_intercept = True
 

@@ -30,7 +30,6 @@ class SmoothHinge(Loss):
     """
 
     smooth = True
-    flat = True
 
     def __init__(self, sigma: float = 10.0) -> None:
         self.sigma = sigma

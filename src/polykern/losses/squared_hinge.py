@@ -21,7 +21,6 @@ class SquaredHinge(Loss):
     """
 
     smooth = True
-    flat = True
 
     def value(self, outputs: ArrayLike, targets: ArrayLike) -> Array:
         f, y = as_arrays(outputs, targets)

@@ -2,10 +2,10 @@
 
     max over theta >= 0, sum theta = 1  of   gains . theta - 1/2 max_k theta' P_k theta
 
-P_k is the (m, m) matrix of a_s' K_k a_t for the m points, `gains` their -conj(a). Mixing is concave, so that the value is
-a lower bound of the whole problem; the multipliers of  theta' P_k theta <= t  are weights on the simplex. A handful of
-points, any number of kernels: a primal-dual interior point method (Mehrotra's predictor and corrector) whose systems are
-(m, m), compiled, since it is solved once for every machine.
+P_k is the (m, m) matrix of a_s' K_k a_t for the m points, `gains` their -conj(a). The dual objective is concave, so
+that the value is a lower bound of the whole problem; the multipliers of  theta' P_k theta <= t  are weights on the
+simplex. A handful of points, any number of kernels: a primal-dual interior point method (Mehrotra's predictor and
+corrector) whose systems are (m, m), compiled, since it is solved once for every machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROUNDING = 1e-15  # of the largest diagonal entry: what may be added to it so t
 
 
 class Mixture(NamedTuple):
-    """Shares of the points (sum 1), kernel weights (sum 1, exact zeros), and the lower bound that the mixture proves."""
+    """Shares of the points (sum 1), kernel weights (sum 1, exact zeros), and the bound that the mixture proves."""
 
     shares: Array
     weights: Array
@@ -33,7 +33,7 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(products: Array, gains: Array, start: Array, tol: float) -> Mixture:
-    """The best mixture for `products` (F, m, m) and `gains` (m,), both of order one; `start` is near the best shares."""
+    """The best mixture for `products` (F, m, m) and `gains` (m,), of order one; `start` is near the best shares."""
     n_kernels, m = products.shape[:2]
     shares = 0.9 * start + 0.1 / m
     weights = np.full(n_kernels, 1.0 / n_kernels)

@@ -3,10 +3,11 @@
 Problem   min over f_1..f_F of  1/2 | (|f_k|)_k |_r^2 + losses,  r = 2p / (p + 1), weights in the ball |b|_p <= 1.
 Symbols   t_k = |f_k| = b_k sqrt(S_k) the block norms of the machine's solution at b.
 Given     a machine for fixed weights, any loss.
-Step      solve the machine at b; b_k = t_k^{2/(p+1)} / (sum_j t_j^r)^{1/p} minimises the objective for these norms. That
-          is a map b -> T(b) whose fixed point is the optimum, and it contracts slowly: were S constant, log b would go
-          the share (p - 1) / (p + 1) of its way. So log b goes twice as far, and the last few steps are combined such
-          that what is left of them is least (Anderson acceleration): at p = 1.25, 4 to 7 machines in place of 10 to 19.
+Step      solve the machine at b; b_k = t_k^{2/(p+1)} / (sum_j t_j^r)^{1/p} minimises the objective for these norms.
+          That is a map b -> T(b) whose fixed point is the optimum, and it contracts slowly: were S constant, log b
+          would go the share (p - 1) / (p + 1) of its way. So log b goes twice as far, and the last few steps are
+          combined such that what is left of them is least (Anderson acceleration): at p = 1.25, 4 to 7 machines in
+          place of 10 to 19.
 Stop      the certified gap. p = inf is the plain sum: one machine.
 Output    weights and coefficients of the best machine.
 

@@ -3,17 +3,17 @@
 Problem   min_{b in simplex} F(b),  F(b) = max_{a in A} -conj(a) - 1/2 sum_k b_k a' K_k a.
 Symbols   a_1 .. a_m the dual points found so far; the model F_m is what their best mixture says (`dual_points`).
 Given     a machine for fixed weights, any loss; the simplex.
-Step      solve the machine at b; K_k a for every kernel, one pass, gives its products with all the points before it. The
-          next b is, for few kernels, where the model is least; for many the model is poor at first and its minimum far
-          away: then b is the point nearest to the last one where the model is below a level (as in `level.py`), found
-          by planes of the model, which cost no kernel. The mixed point is close to the next machine's solution: it
-          starts there.
+Step      solve the machine at b; K_k a for every kernel, one pass, gives its products with all the points before it.
+          The next b is, for few kernels, where the model is least; for many the model is poor at first and its minimum
+          far away: then b is the point nearest to the last one where the model is below a level (as in `level.py`),
+          found by planes of the model, which cost no kernel. The mixed point is close to the next machine's solution:
+          it starts there.
 Stop      the certified gap between the best machine and the mixed dual point.
 Output    weights and coefficients of the best machine.
 
-A cutting plane keeps of a dual point its forms a' K_k a only, and mixes planes: straight lines. The products between the
-points say how the objective bends from one to the other, and the mixture is the best point of their hull. So the last
-steps are as quick as Newton's, without its matrix.
+A cutting plane keeps of a dual point its forms a' K_k a only, and mixes planes: straight lines. The products between
+the points say how the objective bends from one to the other, and the mixture is the best point of their hull. So the
+last steps are as quick as Newton's, without its matrix.
 
 The level set: Lemarechal, Nemirovskii, Nesterov, New variants of bundle methods, Mathematical Programming 69, 1995.
 """

@@ -150,16 +150,6 @@ class Run:
         conjugate = self.problem.regularizer.conjugate(np.sqrt(np.maximum(forms, 0.0)))
         self._offer_dual(coef, -self.problem.conjugate_sum(coef) - conjugate)
 
-    def offer_bound(self, coef: Array, bound: float) -> None:
-        """A lower bound that the dual point `coef` is known to prove."""
-        self._offer_dual(coef, bound)
-
-    def add_spent(self, result: MKLResult, share: float) -> None:
-        """Count the work of a solve on a part of the problem whose kernels are `share` of the whole ones."""
-        self.n_machines += result.n_machines
-        products, moved = self._spent_before
-        self._spent_before = products - round(share * result.n_kernel_products), moved - result.bytes_moved
-
     # -- bounds ----------------------------------------------------------------------------------------------
 
     def _offer(self, evaluation: Evaluation) -> None:
