@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from polykern.bank.checks import checked_coef, checked_out, checked_weights
+from polykern.bank.checks import checked_coef, checked_dtype, checked_out, checked_weights
 from polykern.bank.indexing import Rows, as_rows, length, part
 from polykern.bank.storage import Storage
 from polykern.bank.sweep import mirror_upper
@@ -57,6 +57,12 @@ class KernelBank:
         return self._plan.fits_combined
 
     @property
+    def fits_combined_double(self) -> bool:
+        """Whether the budget allows one dense (n, n) matrix of float64 whatever the type of the kernels."""
+        more = 8 * self.n_samples**2 - self._plan.sizes.matrix
+        return self.fits_combined and more <= self._plan.spare
+
+    @property
     def row_cache_bytes(self) -> int:
         """What rows of the combined matrix may use, where the matrix itself does not fit."""
         return self._plan.spare + (self._plan.sizes.matrix if self.fits_combined else 0)
@@ -100,14 +106,17 @@ class KernelBank:
         """Diagonal of the combined kernel: (n,), float64."""
         return self._mixed(weights) @ self._stock.diagonals
 
-    def combine(self, weights: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def combine(
+        self, weights: ArrayLike, out: NDArray[Any] | None = None, dtype: DTypeLike | None = None
+    ) -> NDArray[Any]:
         """The combined kernel sum_k weights_k K_k: (n, n); kernels of weight 0 are not touched.
 
-        The upper triangle is summed up and mirrored, so the result is exactly symmetric.
+        The upper triangle is summed up and mirrored, so the result is exactly symmetric. It is of the type of the
+        kernels, unless `dtype` asks for float64: no rounding of the sums then, for the last digits of a solution.
         """
         self._require_room()
         mixed = self._mixed(weights)
-        result = checked_out(out, self.n_samples, self.dtype)
+        result = checked_out(out, self.n_samples, self.dtype if dtype is None else checked_dtype(dtype))
         result[...] = 0
         for storage, places in self._storages:
             storage.combine(mixed[places], result)

@@ -70,15 +70,18 @@ class CombinedMatrix:
     bank : KernelBank
     weights : (F,) array
         Weights of the kernels, not negative; kernels of weight 0 cost nothing.
+    double : bool
+        Sum float32 kernels up in float64, where a matrix of that type fits.
     """
 
-    def __init__(self, bank: KernelBank, weights: ArrayLike) -> None:
+    def __init__(self, bank: KernelBank, weights: ArrayLike, double: bool = False) -> None:
         fixed = np.array(weights, dtype=np.float64)
         self.n_samples: int = bank.n_samples
         self.dtype = np.dtype(bank.dtype)
         self.dense: AnyArray | None = None
         if bank.fits_combined:
-            self._keep(bank.combine(fixed))
+            self.dtype = np.dtype(np.float64) if double and bank.fits_combined_double else self.dtype
+            self._keep(bank.combine(fixed, dtype=self.dtype))
             return
         self._diagonal = np.asarray(bank.diag(fixed), dtype=np.float64)
         self._source: Callable[[NDArray[np.intp]], AnyArray] = lambda idx: bank.rows(idx, fixed)

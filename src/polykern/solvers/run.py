@@ -20,6 +20,9 @@ Callback = Callable[[Record, Array], bool | None]
 # The inner machine is solved this much finer than the gap that is left, within these limits.
 INNER_SHARE = 0.1
 COARSEST_INNER_TOL = 1e-2
+# A float32 sum of kernels is off by some 1e-6 of the objective: tolerances below FINE are reached, and certified, with
+# sums in float64, from the gap NEAR_ENOUGH on.
+FINE, NEAR_ENOUGH = 1e-5, 1e-4
 # Iterations without any progress of the certified gap after which a solve is called stalled.
 PATIENCE = 50
 
@@ -88,6 +91,7 @@ class Run:
         self.bound_coef: Array | None = None
         self.hint: Hint | None = None
         self.stuck = False  # set by a solver whose steps lead nowhere any more
+        self.double = False  # low precision first: machines read sums of float32 kernels as float32
         self.n_machines = 0
         self._machine = machine_for(problem.loss)
         self._spent_before = self._spent_in_all()
@@ -96,7 +100,7 @@ class Run:
 
     def evaluate(self, weights: Array, near: Evaluation | None = None, tol: float | None = None) -> Evaluation:
         """Solve the machine at `weights`, starting from the solution at nearby ones."""
-        matrix = CombinedMatrix(self.problem.bank, weights)
+        matrix = CombinedMatrix(self.problem.bank, weights, self.double)
         tol = self.inner_tol if tol is None else tol
         solutions = [
             self._machine.solve(
@@ -204,6 +208,8 @@ class Run:
         """Record the iteration; the status that ends the solve, or None to go on."""
         if self.hoped_gap <= self.tol < self.gap:
             self.prove_hint()
+        if not self.double and self.tol < FINE and self.hoped_gap <= NEAR_ENOUGH:
+            self._go_on_in_double()
         record = self._record()
         self.history.append(record)
         best = self._require_best()
@@ -231,6 +237,15 @@ class Run:
             n_kernel_products=self.spent()[0],
             n_machines=self.n_machines,
         )
+
+    def _go_on_in_double(self) -> None:
+        """High precision last: machines on sums in float64 from now on, and the best point so far taken anew."""
+        self.double = True
+        if self.problem.bank.dtype == np.float32:
+            best = self._require_best()
+            self.best = self._bounds_at(
+                best.weights, best.coef, self.problem.outputs(best.point), best.intercept, self.problem.forms(best.coef)
+            )
 
     def _stalled(self) -> bool:
         if len(self.history) <= PATIENCE:

@@ -1,0 +1,48 @@
+"""Low precision first, high precision last: float32 kernels do not keep a gap from closing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polykern.bank import build_bank
+from polykern.kernels import Precomputed
+from polykern.losses import Hinge
+from polykern.problems import MKLProblem, Point
+from polykern.regularizers import LpBall
+from polykern.solvers import LpAnalytic, run
+
+
+@pytest.fixture
+def problem():
+    """Large costs, kernels that are nearly constant: outputs are differences of large numbers."""
+    rng = np.random.default_rng(0)
+    features = [rng.normal(size=(60, 3)) for _ in range(40)]
+    y = np.sign(features[0][:, :1] + 0.5 * rng.normal(size=(60, 1)))
+    matrices = [Precomputed(30.0 + f @ f.T) for f in features]
+    bank = build_bank(matrices, np.arange(60), normalize="trace", dtype="float32")
+    return MKLProblem(bank, y, Hinge(), LpBall(p=1.5), np.full((60, 1), 1000.0), True)
+
+
+def test_a_tight_gap_is_reached_and_true(problem, monkeypatch):
+    result = LpAnalytic().solve(problem, tol=1e-9, max_iter=40)
+    assert result.status.converged
+    assert primal_of(problem, result) == pytest.approx(result.primal, rel=1e-12)
+    monkeypatch.setattr(run, "FINE", 0.0)
+    rough = LpAnalytic().solve(problem, tol=1e-9, max_iter=40)
+    assert abs(primal_of(problem, rough) - rough.primal) > 1e-9 * rough.primal, "the test has lost its point"
+
+
+def primal_of(problem, result):
+    """The primal value with all sums in float64."""
+    return problem.primal(Point(result.coef, result.weights, result.intercept))
+
+
+def test_the_combined_matrix_may_be_of_float64():
+    rng = np.random.default_rng(1)
+    matrices = [(f @ f.T).astype(np.float32) for f in rng.normal(size=(40, 60, 3))]
+    bank = build_bank([Precomputed(K) for K in matrices], np.arange(60), normalize=None, dtype="float32")
+    weights = rng.random(40)
+    double = bank.combine(weights, dtype="float64")
+    np.testing.assert_allclose(double, np.tensordot(weights, np.float64(matrices), 1), rtol=1e-12, atol=1e-12)
+    assert double.dtype == np.float64 and bank.combine(weights).dtype == np.float32
