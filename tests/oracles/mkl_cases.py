@@ -77,8 +77,3 @@ def small_problem(loss_name, regularizer, *, n=24, n_kernels=5, seed=0, n_output
     bound = regularizer.bind(bank, targets)
     problem = MKLProblem(bank, targets, loss, bound, costs, intercept or loss.needs_intercept)
     return problem, matrices
-
-
-def within_reach(solver, tol):
-    """`tol`, or for the solver of this name what a first-order method reaches soon."""
-    return max(tol, 1e-3) if solver == "MirrorDescent" else tol

@@ -53,7 +53,7 @@ def test_regression_objective_is_that_of_cvxpy(loss):
         assert result.primal == pytest.approx(optimum, rel=1e-5), result.solver
 
 
-@pytest.mark.parametrize("name", ["sonar", "wpbc"])
+@pytest.mark.parametrize("name", SETS)
 def test_all_solvers_agree_on_the_whole_set(name):
     """All samples, every fourth kernel, tol = 1e-3; benchmarks/bench_agreement.py does it with every kernel."""
     y, bank = simplemkl_set(name, every=4)

@@ -16,7 +16,7 @@ from polykern.regularizers import GroupedNorm
 from polykern.solvers import SILP, Level, MirrorDescent
 from polykern.solvers.group_planes import planes_for
 from polykern.solvers.level_set import project_on_level_set
-from polykern.solvers.mirror_descent import oracle
+from polykern.solvers.mirror_descent import oracle, step_down_to
 from polykern.solvers.run import Run
 from polykern.solvers.saddle import Saddle
 from polykern.solvers.simplices import Simplices
@@ -183,7 +183,7 @@ def machine_by_cvxpy(K, problem):
 def test_the_steps_are_those_of_the_paper(q):
     """lambda^{t+1} = lambda^t exp(-s_t G') / sum, s_t = A sqrt(log n_max) / |G'|_inf / sqrt(t)."""
     problem, _ = grouped_problem(q)
-    solver, run, A = MirrorDescent(step_scale=1.5, adaptive=False), run_on(problem), 1.5
+    solver, run, A = MirrorDescent(step_scale=1.5), run_on(problem), 1.5
     state = solver.init(problem, run, None)
     expected = state.shares
     for t in (1, 2, 3):
@@ -198,24 +198,38 @@ def test_the_steps_are_those_of_the_paper(q):
 @pytest.mark.parametrize("regularizer", ["groups q=1", "groups q=2", "groups q=inf"])
 def test_the_plain_paper_steps_get_there_too(regularizer):
     problem, matrices = small_problem("hinge", GROUPED[regularizer], n=30, n_kernels=6, seed=7)
-    result = MirrorDescent(adaptive=False).solve(problem, tol=1e-3)
+    result = MirrorDescent(step_scale=20.0).solve(problem, tol=1e-3)
     q = problem.regularizer.q
     optimum = solve_mkl(matrices, problem.targets, problem.costs, "hinge", q, group_of=GROUP_OF)
     assert result.status.converged and result.primal == pytest.approx(optimum, rel=1e-3)
 
 
-def test_a_share_shrinks_its_step_after_a_rise_and_grows_it_after_a_fall():
-    solver = MirrorDescent(step_scale=8.0)
-    problem, _ = grouped_problem(2.0)
-    run = run_on(problem)
+@pytest.mark.parametrize("q", [1.0, 2.0, np.inf])
+def test_a_step_goes_until_the_plane_of_the_last_point_is_at_the_level(q):
+    problem, _ = grouped_problem(q)
+    run, solver = run_on(problem), MirrorDescent(share=0.4)
     state = solver.init(problem, run, None)
-    values, scales = [], []
-    for _ in range(12):
+    reached = []
+    for _ in range(8):
         state = solver.step(problem, run, state)
-        values.append(state.value)
-        scales.append(state.step_scale)
-    for before, after, value, last in zip(scales, scales[1:], values[1:], values, strict=False):
-        assert after == pytest.approx(before * 0.5 if value > last else before * 1.5)
+        level = 0.6 * run.hoped_bound + 0.4 * run.upper
+        plane = -state.last.conjugate - 0.5 * state.last.forms @ (state.shares / state.scales[GROUPS])
+        reached.append(plane == pytest.approx(level, rel=1e-3))
+        assert reached[-1] or plane > level and np.count_nonzero(state.shares) == 3  # one kernel each: no farther
+    assert any(reached)
+
+
+def test_a_step_to_a_level_is_the_exponential_one():
+    """lambda_k exp(s d_k) / sum for the one s that gives d . lambda = aim, against bisection in plain loops."""
+    shares, descent, aim = random_shares(Saddle.of(grouped_problem(2.0)[0]), 0), np.arange(6.0, 0.0, -1.0), 12.2
+    low, high = 0.0, 100.0
+    for _ in range(100):
+        size = 0.5 * (low + high)
+        moved = [shares[k] * np.exp(size * descent[k]) for k in range(6)]
+        moved = [moved[k] / sum(moved[i] for i in range(6) if GROUP_OF[i] == GROUP_OF[k]) for k in range(6)]
+        low, high = (size, high) if sum(descent * moved) < aim else (low, size)
+    np.testing.assert_allclose(step_down_to(SIMPLICES, shares, descent, aim), moved, rtol=1e-3)
+    assert step_down_to(SIMPLICES, shares, descent, 1e3).tolist() == [1, 1, 0, 1, 0, 0]  # there is no such step
 
 
 @pytest.mark.parametrize("solver", [Level(), MirrorDescent()])
@@ -240,6 +254,8 @@ def test_one_group_is_the_simplex():
 def test_a_step_scale_that_is_none(scale):
     with pytest.raises(ValueError, match="step_scale of MirrorDescent is .*, expected a positive number such as 20.0"):
         MirrorDescent(step_scale=scale).solve(grouped_problem(2.0)[0])
+    with pytest.raises(ValueError, match="share of MirrorDescent is .*, expected a number between 0 and 1"):
+        MirrorDescent(share=scale).solve(grouped_problem(2.0)[0])
 
 
 def test_refusals_name_the_solvers_that_do():
