@@ -28,6 +28,8 @@ SMALL = 1 << 18
 BAND_ENTRIES = 1 << 17
 # Shorter rows are read whole: loops over parts of them, and adding up the pieces, would cost more than is saved.
 SHORT_ROWS = 512
+# Entries of short rows that are added up at once where the rows follow each other: they stay in the first cache.
+FLAT_ENTRIES = 4096
 # Side of the squares in which a triangle is mirrored.
 SQUARE = 16
 
@@ -71,13 +73,22 @@ class Matrices:
 
 
 def add_up(some: Matrices, factors: Array, combined: NDArray[Any], n_jobs: int | None) -> None:
-    """combined += sum_k factors_k K_k on and above the diagonal."""
+    """combined += sum_k factors_k K_k on and above the diagonal, and below it where the rows are short."""
     weights = factors.astype(combined.dtype)
-    cuts = _rows_of_equal_area(some.n_samples, PIECES if some.n_entries > SMALL else 1)
+    n_pieces = PIECES if some.n_entries > SMALL else 1
+    if some.n_samples < SHORT_ROWS and some.stride == some.n_samples and combined.flags.c_contiguous:
+        flat = combined.reshape(-1)
+        cuts = _even_cuts(len(flat), n_pieces)
 
-    def work(cut: tuple[int, int]) -> None:
-        for band in _bands(cut, some.n_samples):
-            _add_up(some.place, weights, band, combined)
+        def work(cut: tuple[int, int]) -> None:
+            for first in range(*cut, FLAT_ENTRIES):
+                _add_up_flat(some.place, weights, (first, min(first + FLAT_ENTRIES, cut[1])), flat)
+    else:
+        cuts = _rows_of_equal_area(some.n_samples, n_pieces)
+
+        def work(cut: tuple[int, int]) -> None:
+            for band in _bands(cut, some.n_samples):
+                _add_up(some.place, weights, band, combined)
 
     run_compiled(work, cuts, n_jobs if len(cuts) > 1 else 1)
 
@@ -403,4 +414,40 @@ def _add_up(matrices, weights, span, combined):
             a, target = A[i, i:n], combined[i, i:n]
             for j in range(n - i):
                 target[j] += wa * a[j]
+        k += 1
+
+
+@jit
+def _add_up_flat(matrices, weights, span, flat):
+    """Entries `span` of whole matrices whose rows follow each other, eight matrices at a time."""
+    addresses, like, n, _ = matrices
+    first, last = span
+    total, k = flat[first:last], 0
+    while k + 8 <= addresses.size:
+        a, b = (
+            array_at(addresses[k], like, 1, n * n)[0, first:last],
+            array_at(addresses[k + 1], like, 1, n * n)[0, first:last],
+        )
+        c, d = (
+            array_at(addresses[k + 2], like, 1, n * n)[0, first:last],
+            array_at(addresses[k + 3], like, 1, n * n)[0, first:last],
+        )
+        e, f = (
+            array_at(addresses[k + 4], like, 1, n * n)[0, first:last],
+            array_at(addresses[k + 5], like, 1, n * n)[0, first:last],
+        )
+        g, h = (
+            array_at(addresses[k + 6], like, 1, n * n)[0, first:last],
+            array_at(addresses[k + 7], like, 1, n * n)[0, first:last],
+        )
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        we, wf, wg, wh = weights[k + 4], weights[k + 5], weights[k + 6], weights[k + 7]
+        for j in range(last - first):
+            half = (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
+            total[j] += half + ((we * e[j] + wf * f[j]) + (wg * g[j] + wh * h[j]))
+        k += 8
+    while k < addresses.size:
+        a, wa = array_at(addresses[k], like, 1, n * n)[0, first:last], weights[k]
+        for j in range(last - first):
+            total[j] += wa * a[j]
         k += 1

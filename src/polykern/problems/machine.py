@@ -124,11 +124,13 @@ def _shift_bracket(point: Array, lower: Array, upper: Array, total: float) -> tu
 
 
 def spread_residue(point: Array, lower: Array, upper: Array, total: float) -> Array:
-    """Put what rounding left of the sum on the coordinates with the most room."""
+    """Put what rounding left of the sum on the coordinates with the most room, until that makes it no smaller."""
+    least = np.inf
     for _ in range(len(point)):
         residue = total - float(point.sum())
-        if residue == 0.0:
+        if not 0.0 < abs(residue) < least:
             break
+        least = abs(residue)
         room = (upper - point) if residue > 0 else (point - lower)
         widest = int(np.argmax(room))
         moved = min(max(point[widest] + residue, lower[widest]), upper[widest])
