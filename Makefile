@@ -27,7 +27,9 @@ bench: $(VENV)/.installed-dev  ## every benchmark
 	done
 
 papers: $(VENV)/.installed-dev  ## the benchmarks that repeat the set-ups of the papers
-	$(ONE_BLAS_THREAD) $(BIN)/python benchmarks/bench_agreement.py $(ARGS)
+	@set -e; for script in agreement groups scaling; do \
+		echo "== $$script"; $(ONE_BLAS_THREAD) $(BIN)/python benchmarks/bench_$$script.py $(ARGS); \
+	done
 
 docs: $(VENV)/.installed-plot  ## check the docs: links lead somewhere, the code of README and recipes runs
 	$(BIN)/python docs/check.py

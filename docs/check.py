@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from tables import generate
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -73,112 +76,14 @@ def failing_code(page: Path) -> list[str]:
 def stale_tables(page: Path) -> list[str]:
     """Generated parts of `page` that differ from what would be generated now."""
     current = page.read_text(encoding="utf-8")
-    stale = [part[2] for part in GENERATED.finditer(current) if part[3] != _generate(part[2])]
+    stale = [part[2] for part in GENERATED.finditer(current) if part[3] != generate(part[2])]
     return [f"{page.relative_to(ROOT)}: table {name!r} is stale, run docs/check.py --write" for name in stale]
 
 
 def write_tables(page: Path) -> None:
     """Bring the generated parts of `page` up to date."""
     current = page.read_text(encoding="utf-8")
-    page.write_text(GENERATED.sub(lambda part: part[1] + _generate(part[2]) + part[4], current), encoding="utf-8")
-
-
-def _generate(name: str) -> str:
-    tables = {
-        "support": _support,
-        "auto": _auto,
-        "speed": _speed,
-        "agreement": _agreement,
-        "startup": _startup,
-        "memory": _memory,
-    }
-    return f"\n{tables[name]()}\n\n"
-
-
-def _support() -> str:
-    from polykern import losses, regularizers
-    from polykern.problems.support import support_table
-    from polykern.solvers.auto import ALL
-
-    kinds = [getattr(losses, name) for name in losses.__all__]
-    every_loss = tuple(kind() for kind in kinds if isinstance(kind, type) and kind is not losses.Loss)
-    columns = (
-        ("`Simplex()`, p = 1", regularizers.Simplex()),
-        ("`LpBall(p)`, 1 < p < inf", regularizers.LpBall(p=1.5)),
-        ("`LpBall(inf)`, plain sum", regularizers.LpBall(p=float("inf"))),
-        ("`GroupNorm(1)`", regularizers.GroupNorm(p=1.0)),
-        ("`GroupNorm(p)`, 1 < p <= 2", regularizers.GroupNorm(p=1.5)),
-        ("`GroupedNorm(groups, q)`, 1/2 < q < 1", regularizers.GroupedNorm([[0], [1]], q=0.75)),
-        ("`GroupedNorm(groups, q)`, q >= 1", regularizers.GroupedNorm([[0], [1]], q=2.0)),
-    )
-    return support_table(tuple(solver() for solver in ALL), every_loss, columns)
-
-
-def _auto() -> str:
-    from polykern.solvers.auto import RULES
-
-    rows = [f"| {place} | `{rule.solver.__name__}` | {rule.reason} |" for place, rule in enumerate(RULES, start=1)]
-    return "\n".join(["| rule | solver | why it comes here |", "| --- | --- | --- |", *rows])
-
-
-def _results(name: str) -> dict:
-    report = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-    return report | {"said": f"`{report['command']}`, {report['machine']['cores']} cores, {report['date']}."}
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _speed() -> str:
-    """One line per problem: seconds to the certified gap at p = 1, 1.25 and 2, and of one SVM on the mean kernel."""
-    report = _results("agreement")
-    fastest: dict[tuple[str, str], float] = {}
-    sizes = {}
-    for row in report["results"]:
-        key = row["problem"], row["regularizer"]
-        fastest[key] = min(row["seconds"], fastest.get(key, float("inf")))
-        sizes[row["problem"]] = row["n"], row["kernels"]
-    shown = ("p=1", "p=1.25", "p=2", "sum", "mean")
-    rows = [
-        [name, str(n), str(kernels), *(f"{fastest[name, one]:.3g}" if (name, one) in fastest else "" for one in shown)]
-        for name, (n, kernels) in sizes.items()
-    ]
-    header = ["problem", "n", "kernels", "p = 1", "p = 1.25", "p = 2", "plain sum", "scikit-learn, mean kernel"]
-    return _table(header, rows) + f"\n\nSeconds of training to a certified gap of 1e-3. {report['said']}"
-
-
-def _agreement() -> str:
-    """Every solver on every problem."""
-    report = _results("agreement")
-    rows = [
-        [
-            row["problem"],
-            row["regularizer"],
-            row["solver"],
-            f"{row['primal']:.6g}",
-            f"{row['gap']:.1e}",
-            str(row["iterations"]),
-            f"{row['kept']} of {row['kernels']}",
-            f"{row['seconds']:.3g}",
-        ]
-        for row in report["results"]
-        if "primal" in row
-    ]
-    header = ["problem", "weights", "solver", "objective", "certified gap", "iterations", "kernels kept", "seconds"]
-    return _table(header, rows) + f"\n\n{report['said']}"
-
-
-def _startup() -> str:
-    report = _results("startup")
-    rows = [[what, f"{seconds:.2f}"] for what, seconds in report["results"].items()]
-    return _table(["", "seconds"], rows) + f"\n\n{report['said']}"
-
-
-def _memory() -> str:
-    report = _results("memory")
-    return _table(["", ""], [[what, str(value)] for what, value in report["results"].items()]) + f"\n\n{report['said']}"
+    page.write_text(GENERATED.sub(lambda part: part[1] + generate(part[2]) + part[4], current), encoding="utf-8")
 
 
 def problems() -> list[str]:

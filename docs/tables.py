@@ -1,0 +1,233 @@
+"""Tables of the docs, made from what the library declares and from the JSON that the benchmarks wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def generate(name: str) -> str:
+    """The text between the marks of one generated part."""
+    return f"\n{TABLES[name]()}\n\n"
+
+
+def _support() -> str:
+    from polykern import losses, regularizers
+    from polykern.problems.support import support_table
+    from polykern.solvers.auto import ALL
+
+    kinds = [getattr(losses, name) for name in losses.__all__]
+    every_loss = tuple(kind() for kind in kinds if isinstance(kind, type) and kind is not losses.Loss)
+    columns = (
+        ("`Simplex()`, p = 1", regularizers.Simplex()),
+        ("`LpBall(p)`, 1 < p < inf", regularizers.LpBall(p=1.5)),
+        ("`LpBall(inf)`, plain sum", regularizers.LpBall(p=float("inf"))),
+        ("`GroupNorm(1)`", regularizers.GroupNorm(p=1.0)),
+        ("`GroupNorm(p)`, 1 < p <= 2", regularizers.GroupNorm(p=1.5)),
+        ("`GroupedNorm(groups, q)`, 1/2 < q < 1", regularizers.GroupedNorm([[0], [1]], q=0.75)),
+        ("`GroupedNorm(groups, q)`, q >= 1", regularizers.GroupedNorm([[0], [1]], q=2.0)),
+    )
+    return support_table(tuple(solver() for solver in ALL), every_loss, columns)
+
+
+def _auto() -> str:
+    from polykern.solvers.auto import RULES
+
+    rows = [f"| {place} | `{rule.solver.__name__}` | {rule.reason} |" for place, rule in enumerate(RULES, start=1)]
+    return "\n".join(["| rule | solver | why it comes here |", "| --- | --- | --- |", *rows])
+
+
+def _results(name: str) -> dict:
+    report = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return report | {"said": f"`{report['command']}`, {report['machine']['cores']} cores, {report['date']}."}
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _speed() -> str:
+    """The default solver: seconds to a gap of 1e-3, and how many floors that is."""
+    report = _results("speed")
+    rows = []
+    for problem in report["results"]["runs"]:
+        default = {run["p"]: run for run in problem["runs"] if run["solver"] == "auto" and run["tol"] == 1e-3}
+        rows.append(
+            [problem["problem"], str(problem["n"]), str(problem["kernels"]), _milliseconds(problem["floor"])]
+            + [f"{_milliseconds(run['median'])} ({run['ratio']:.2g} x)" for run in default.values()]
+        )
+    header = ["problem", "n", "kernels", "floor", "p = 1", "p = 1.25", "p = 2"]
+    return _table(header, rows) + f"\n\nMilliseconds to a certified gap of 1e-3, and in floors. {report['said']}"
+
+
+def _floors() -> str:
+    """Everything that the speed benchmark measured, beside what was asked."""
+    report = _results("speed")
+    rows = [
+        [
+            problem["problem"],
+            f"{run['p']:g}",
+            f"{run['tol']:.0e}",
+            run["solver"] if run["solver"] != "auto" else f"default: {run['took']}",
+            f"{_milliseconds(run['median'])} ({_milliseconds(min(run['seconds']))} to "
+            f"{_milliseconds(max(run['seconds']))})",
+            f"{run['ratio']:.3g}",
+            f"{run['target']:g}" if run["solver"] == "auto" and run["tol"] == 1e-3 else "",
+            f"{run['fit_seconds'] / run['median']:.2f}",
+            str(run["machines"]),
+            f"{run['gap']:.0e}" if run["status"] == "CONVERGED" else f"{run['gap']:.0e}, {run['status'].lower()}",
+        ]
+        for problem in report["results"]["runs"]
+        for run in problem["runs"]
+    ]
+    header = ["problem", "p", "tol", "solver", "milliseconds", "floors", "at most", "fit / solve", "machines", "gap"]
+    return _table(header, rows) + f"\n\n{report['said']}"
+
+
+def _one_core() -> str:
+    """CPU seconds on one core beside the packages of the literature."""
+    report = _results("speed")
+    rows = [
+        [
+            row["problem"],
+            f"{row['p']:g}",
+            f"{row['seconds']:.3g}",
+            f"{row['T_svc']:.3g}",
+            ", ".join(
+                f"{package} {seconds:g} ({row['times faster'][package]:.3g} x)"
+                for package, seconds in row["packages"].items()
+            ),
+        ]
+        for row in report["results"]["one core"]
+        if row["packages"]
+    ]
+    header = ["problem", "p", "polykern", "SVC", "others: CPU seconds on this machine (times as long)"]
+    return _table(header, rows) + f"\n\n{report['said']}"
+
+
+def _accuracy() -> str:
+    """Accuracy beside seconds of training, for what can be installed here."""
+    report = _results("speed")
+    rows = [
+        [
+            row["problem"],
+            row["package"],
+            row["model"],
+            f"{100 * row['accuracy']:.1f}" if "accuracy" in row else row["missing"],
+            f"{row['seconds']:.3g}" if "seconds" in row else "",
+        ]
+        for row in report["results"]["accuracy"]
+    ]
+    header = ["problem", "package", "model", "test accuracy, %", "seconds"]
+    return _table(header, rows) + f"\n\n{report['said']}"
+
+
+def _path() -> str:
+    """Warm starts along C, and the search over C and p."""
+    report = _results("path")
+    rows = []
+    for row in report["results"]:
+        if "warm seconds" in row:
+            rows.append([row["what"], row["problem"], f"{row['p']:g}", "ten cold solves", *_both(row, "warm", "cold")])
+        else:
+            ours, theirs = row["MKLClassifierCV seconds"], row["GridSearchCV seconds"]
+            rows.append([row["what"], row["problem"], "", "GridSearchCV", f"{ours:g}", f"{theirs:g}"])
+        rows[-1].append(f"{row['ratio']:g}")
+    return _table(["", "problem", "p", "beside", "seconds", "of the other", "ratio"], rows) + f"\n\n{report['said']}"
+
+
+def _both(row: dict, *which: str) -> list[str]:
+    return [f"{row[f'{one} seconds']:.3g}" for one in which]
+
+
+def _scaling() -> str:
+    """Seconds and machines at the smallest and the largest number of kernels."""
+    report = _results("scaling")
+    at = {(row["set"], row["solver"], row["kernels"]): row for row in report["results"]}
+    rows = []
+    for name, solver in dict.fromkeys((row["set"], row["solver"]) for row in report["results"]):
+        sizes = sorted(size for one, other, size in at if (one, other) == (name, solver))
+        few, most = at[name, solver, sizes[0]], at[name, solver, sizes[-1]]
+        rows.append(
+            [name, "default" if solver == "auto" else solver, f"{sizes[0]} to {sizes[-1]}", str(most["splits"])]
+            + [f"{few[what]:.3g} to {most[what]:.3g}" for what in ("seconds", "passes", "machines", "iterations")]
+            + [f"{most['converged']} of {most['splits']}", f"{most['worst gap']:.0e}"]
+        )
+    header = ["set", "solver", "kernels", "splits", "seconds", "in T_pass", "machines", "iterations"]
+    return _table([*header, "converged at most kernels", "worst gap there"], rows) + f"\n\n{report['said']}"
+
+
+def _groups() -> str:
+    """Table 1 of the VSKL paper, ours beside theirs."""
+    report = _results("groups")
+    rows = [
+        [
+            row["set"],
+            row["method"],
+            f"{row['accuracy']:.2f} +- {row['deviation']:.2f}",
+            f"{row['paper']['accuracy']:.2f}" if row["paper"] else "",
+            f"{row['machines per class']:.3g}",
+            f"{row['iterations per class']:.3g}",
+            f"{row['paper']['SVM calls']}" if row["paper"] else "",
+            f"{row['seconds per class']:.2g}",
+            f"{row['kernels kept']:.3g} in {row['groups kept']:.3g}",
+        ]
+        for row in report["results"]
+    ]
+    header = ["set", "method", "accuracy, %", "paper", "machines", "iterations", "paper's SVM calls", "seconds"]
+    return _table([*header, "kernels kept, in groups"], rows) + f"\n\nPer class. {report['said']}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:.0f}"
+
+
+def _agreement() -> str:
+    """Every solver on every problem."""
+    report = _results("agreement")
+    rows = [
+        [
+            row["problem"],
+            row["regularizer"],
+            row["solver"],
+            f"{row['primal']:.6g}",
+            f"{row['gap']:.1e}",
+            str(row["iterations"]),
+            f"{row['kept']} of {row['kernels']}",
+            f"{row['seconds']:.3g}",
+        ]
+        for row in report["results"]
+        if "primal" in row
+    ]
+    header = ["problem", "weights", "solver", "objective", "certified gap", "iterations", "kernels kept", "seconds"]
+    return _table(header, rows) + f"\n\n{report['said']}"
+
+
+def _startup() -> str:
+    report = _results("startup")
+    rows = [[what, f"{seconds:.2f}"] for what, seconds in report["results"].items()]
+    return _table(["", "seconds"], rows) + f"\n\n{report['said']}"
+
+
+def _memory() -> str:
+    report = _results("memory")
+    return _table(["", ""], [[what, str(value)] for what, value in report["results"].items()]) + f"\n\n{report['said']}"
+
+
+TABLES = {
+    "support": _support,
+    "auto": _auto,
+    "speed": _speed,
+    "floors": _floors,
+    "onecore": _one_core,
+    "accuracy": _accuracy,
+    "path": _path,
+    "scaling": _scaling,
+    "groups": _groups,
+    "agreement": _agreement,
+    "startup": _startup,
+    "memory": _memory,
+}
