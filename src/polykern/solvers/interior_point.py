@@ -261,7 +261,9 @@ class _Iterate:
         stay[order[max(MANY_KERNELS, len(order) // 2) :]] = False
         stay[order[:FEW_KERNELS]] = True
         if self.settled and not self.with_all and not stay.all():
-            self.kernels, self.weights, self.slacks = self.kernels[stay], self.weights[stay], self.slacks[stay]
+            # Those that stay get the weight of those that leave: a sum far from 1 would send t far up and down again.
+            weights = self.weights[stay] * (self.weights.sum() / self.weights[stay].sum())
+            self.kernels, self.weights, self.slacks = self.kernels[stay], weights, self.slacks[stay]
             self.forces, self.forms = self.forces[stay], self.forms[stay]
         self.settled = True
 

@@ -7,7 +7,7 @@ import pytest
 
 from oracles.mkl_cases import LOSSES, REGULARIZERS, small_problem
 from polykern.bank import build_bank
-from polykern.kernels import Precomputed
+from polykern.kernels import RBF, OnColumns, Precomputed
 from polykern.losses import Hinge
 from polykern.problems import MKLProblem
 from polykern.solvers import SILP, InteriorPoint
@@ -77,3 +77,42 @@ def test_numbers_beyond_floating_point_end_in_a_status_not_an_exception():
     problem, _ = small_problem("hinge", REGULARIZERS["simplex"], n=20, n_kernels=3)
     result = InteriorPoint().solve(problem, tol=1e-30, max_iter=200)
     assert not result.status.converged and result.gap < 1e-7
+
+
+def near_duplicates(seed, n=30, n_kernels=1000):
+    """Gaussians of a thousand widths on three features, a large C: as in the scaling figure of the VSKL paper."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    widths = np.geomspace(0.3, 30.0, -(-n_kernels // 3))
+    kernels = [OnColumns(RBF.from_sigma(float(width)), [column]) for width in widths for column in range(3)]
+    bank = build_bank(kernels[:n_kernels], X, normalize="trace")
+    return MKLProblem(bank, y[:, None], Hinge(), REGULARIZERS["simplex"], np.full((n, 1), 1000.0), True)
+
+
+@pytest.mark.parametrize("seed", [5, 11, 13, 25, 27])
+def test_a_thousand_near_duplicates_do_not_stall_it(seed):
+    """Half of them left at a time, and the weights summed to a fifth: t rose a thousandfold, and no step was left."""
+    problem = near_duplicates(seed)
+    result = InteriorPoint().solve(problem, tol=1e-3)
+    assert result.status.converged and result.n_iter <= 40, result
+
+
+def test_those_that_leave_leave_their_weight_to_the_others():
+    it = _Iterate(near_duplicates(0), None)
+    it.settled = True
+    before = it.weights.sum()
+    it._leave_out()
+    assert len(it.kernels) == 500
+    assert it.weights.sum() == pytest.approx(before)
+
+
+def test_where_steps_are_short_it_begins_anew_with_all_kernels(monkeypatch):
+    from polykern.solvers import interior_point
+
+    problem = near_duplicates(0, n_kernels=300)
+    usual = InteriorPoint().solve(problem, tol=1e-5)
+    monkeypatch.setattr(interior_point, "SHORT_STEP", np.inf)  # every step is one
+    anew = InteriorPoint().solve(problem, tol=1e-5)
+    assert anew.status.converged and anew.primal == pytest.approx(usual.primal, rel=1e-5)
+    assert anew.n_kernel_products > usual.n_kernel_products
