@@ -1,6 +1,6 @@
 """Dual points with the products between them: what a curved model of the objective is made of.
 
-Of the points a_1 .. a_m it keeps  gains_s = -conj(a_s)  and  P_k[s, t] = a_s' K_k a_t. For weights b the model is
+Of the points a_1 .. a_m it keeps  gains_s <= -conj(a_s)  and  P_k[s, t] = a_s' K_k a_t. For weights b the model is
 
     F_m(b) = max over theta >= 0, sum theta = 1  of   gains . theta - 1/2 sum_k b_k theta' P_k theta   <=  F(b)
 
@@ -42,12 +42,13 @@ class DualPoints:
         self.shares = np.empty(0)
 
     def add(self, evaluation: Evaluation) -> None:
-        """One more point; where there are too many, the one that the mixture uses least leaves."""
+        """One more point; where there are too many, the two that the mixture uses least become one."""
         if len(self.coefs) >= MOST_POINTS:
-            self._drop(int(np.argmin(self.shares)))
-        self.coefs.append(evaluation.coef)
-        scores = self.problem.bank.scores(evaluation.coef)
-        row = np.stack([np.einsum("knt,nt->k", scores, coef) for coef in self.coefs], axis=1) / self.scale
+            self._merge(*np.argsort(self.shares)[:2])
+        # A new list: who was told how to mix the points keeps the old one.
+        self.coefs = [*self.coefs, evaluation.coef]
+        scores = self.problem.bank.scores(evaluation.coef).reshape(len(self.products), -1)
+        row = scores @ np.column_stack([coef.ravel() for coef in self.coefs]) / self.scale
         m = len(self.coefs)
         larger = np.empty((len(row), m, m))
         larger[:, :-1, :-1], larger[:, -1, :], larger[:, :, -1] = self.products, row, row
@@ -55,11 +56,20 @@ class DualPoints:
         self.gains = np.append(self.gains, -evaluation.conjugate / self.scale)
         self.shares = np.append(self.shares, 1.0 if m == 1 else 0.0)
 
-    def _drop(self, place: int) -> None:
-        keep = np.delete(np.arange(len(self.coefs)), place)
-        del self.coefs[place]
-        self.gains, self.shares = self.gains[keep], self.shares[keep]
-        self.products = self.products[:, keep][:, :, keep]
+    def _merge(self, one: int, other: int) -> None:
+        """Mix two points as the mixture mixes them, and keep what they prove: its bound stays, whatever leaves."""
+        total = self.shares[one] + self.shares[other]
+        share = self.shares[one] / total if total > 0 else 0.0
+        merging = np.eye(len(self.coefs))
+        merging[other, other], merging[one, other] = 1.0 - share, share
+        merging = np.delete(merging, one, axis=1)
+        coefs = list(self.coefs)
+        coefs[other] = share * coefs[one] + (1.0 - share) * coefs[other]
+        del coefs[one]
+        shares = self.shares.copy()
+        shares[other] = total
+        self.coefs, self.shares = coefs, np.delete(shares, one)
+        self.gains, self.products = self.gains @ merging, merging.T @ self.products @ merging
 
     def mix(self, tol: float) -> Mixture:
         """The best mixture for the weights that are worst for it: where the model is least, and how low that is."""
@@ -74,10 +84,10 @@ class DualPoints:
 
     def plane(self, shares: Array) -> Plane:
         """The plane that a mixture proves."""
-        forms = np.einsum("kst,s,t->k", self.products, shares, shares, optimize=True)
+        forms = (self.products @ shares) @ shares
         return Plane(float(self.gains @ shares), -0.5 * forms)
 
     def coef(self, shares: Array) -> Callable[[], Array]:
         """What makes the mixed dual point (n, T): of the points of now, whatever leaves or comes later."""
-        coefs = tuple(self.coefs)
+        coefs = self.coefs
         return lambda: np.asarray(sum(share * coef for share, coef in zip(shares, coefs, strict=True)))

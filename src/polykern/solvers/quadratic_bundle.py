@@ -39,6 +39,7 @@ Array = NDArray[np.float64]
 FEW_KERNELS = 32
 INNER_SHARE = 0.03  # of the gap that is left: how finely machines are solved
 MIXTURE_SHARE = 0.01  # of the gap that is left, and of the tolerance: how finely mixtures are found
+FINEST = 1e-14  # of the first objective: rounding
 MOST_LOOKS = 20  # planes of the model that are made to find one point of its level set
 MOST_PLANES = 100
 ABOVE = 0.05  # of the way from the level to the upper bound: as near to the level set as need be
@@ -102,7 +103,9 @@ class QuadraticBundle(Solver):
 def _learn(run: Run, points: DualPoints, last: Evaluation) -> Mixture:
     """Add the point of a machine, and mix anew."""
     points.add(last)
-    mixture = points.mix(MIXTURE_SHARE * max(run.tol, min(run.hoped_gap, 1.0)))
+    # In units of the points: the objective may have fallen far below the first one since.
+    left = max(run.upper - run.hoped_bound, run.tol * abs(run.upper)) / points.scale
+    mixture = points.mix(min(max(MIXTURE_SHARE * left, FINEST), MIXTURE_SHARE))
     run.suggest(points.scale * mixture.bound, points.coef(mixture.shares))
     return mixture
 
