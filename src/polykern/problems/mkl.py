@@ -120,21 +120,30 @@ class MKLProblem:
         """Residuals of the optimality conditions, all >= 0, relative to the primal value; all 0 exactly at an optimum.
 
         loss      sum of Fenchel-Young residuals: a_i is minus a slope of C_i loss at the output
-        weights   max_{b in B} 1/2 b . S - 1/2 b . S: the weights are the best ones for a
+        weights   Omega(t) + Omega^*(sqrt(S)) - t . sqrt(S), Fenchel-Young too: sqrt(S) is a slope of Omega at the
+                  block norms t_k = |f_k| = b_k sqrt(S_k)
         bounds    distance of a from its bounds
         intercept distance of sum a from what a bias demands
+
+        As t . sqrt(S) = b . S is the product of a with the outputs, loss and weights together are the relative gap
+        between this point's primal and dual value, where a is feasible.
         """
         outputs, forms = self.outputs(point), self.forms(point.coef)
         scale = max(abs(self.primal(point, outputs=outputs, forms=forms)), 1e-12)
-        best = self.regularizer.conjugate(np.sqrt(np.maximum(forms, 0.0)))
         feasible = self.feasible(point.coef)
         sums = point.coef.sum(axis=0) - self.loss.bias_sum
         return {
             "loss": self._fenchel_young(feasible, outputs + point.intercept) / scale,
-            "weights": max(0.0, best - 0.5 * float(point.weights @ forms)) / scale,
+            "weights": self._off_slope(point.weights, forms) / scale,
             "bounds": float(np.abs(point.coef - feasible).max()),
             "intercept": float(np.abs(sums).max()) if self.fit_intercept else 0.0,
         }
+
+    def _off_slope(self, weights: Array, forms: Array) -> float:
+        """Omega(t) + Omega^*(sqrt(S)) - t . sqrt(S) >= 0, zero where sqrt(S) is a slope of Omega at t."""
+        duals = np.sqrt(np.maximum(forms, 0.0))
+        norms = weights * duals
+        return max(0.0, self.regularizer.value(norms) + self.regularizer.conjugate(duals) - float(norms @ duals))
 
     def _fenchel_young(self, coef: Array, outputs: Array) -> float:
         """sum_i C loss(z_i) + (C loss)^*(-a_i) + a_i z_i >= 0, zero where a_i matches the slope at z_i."""

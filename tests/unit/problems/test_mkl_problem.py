@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles.mkl_cases import LOSSES, PARAMETERS, REGULARIZERS, small_problem
+from oracles.mkl_cases import GROUPED, LOSSES, PARAMETERS, REGULARIZERS, small_problem
 from oracles.mkl_cvxpy import solve_mkl
 from polykern.problems import Point
 from polykern.problems.mkl import as_columns
 
+WEIGHT_SETS = REGULARIZERS | GROUPED
 pairs = st.tuples(st.sampled_from(sorted(LOSSES)), st.sampled_from(sorted(REGULARIZERS)))
 
 
@@ -75,16 +76,27 @@ def test_kkt_residuals_name_what_is_wrong():
     assert problem.kkt(point)["bounds"] < 1e-12 < problem.kkt(point._replace(coef=point.coef * 100))["bounds"]
 
 
-def test_kkt_residuals_add_up_to_the_gap():
-    """sum of Fenchel-Young residuals + weights residual = (1/2 b.S + losses) - dual, for points that sum rightly."""
-    problem, _ = small_problem("squared", REGULARIZERS["p=1.5"])
+@pytest.mark.parametrize("weight_set", sorted(WEIGHT_SETS))
+@pytest.mark.parametrize(("loss", "n_outputs"), [("hinge", 1), ("squared", 3), ("one_class", 1)])
+def test_kkt_residuals_add_up_to_the_gap(loss, weight_set, n_outputs):
+    """Fenchel-Young of the losses and of Omega: their residuals are the whole gap, for points that sum rightly."""
+    problem, _ = small_problem(loss, WEIGHT_SETS[weight_set], n_kernels=6, n_outputs=n_outputs)
     point = random_point(problem, 3)
     residuals = problem.kkt(point)
-    primal = problem.primal(point)
-    forms = problem.forms(point.coef)
-    looser = primal - problem.regularizer.value(point.weights * np.sqrt(forms)) + 0.5 * point.weights @ forms
-    expected = (looser - problem.dual(point.coef)) / abs(primal)
-    assert residuals["loss"] + residuals["weights"] == pytest.approx(expected, rel=1e-9)
+    assert residuals["loss"] + residuals["weights"] == pytest.approx(problem.certificate(point).gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("weight_set", sorted(WEIGHT_SETS))
+def test_weights_are_right_only_where_their_residual_is_zero(weight_set):
+    """Weights in closed form for these forms have none; others do, however large they make b . S."""
+    problem, _ = small_problem("hinge", WEIGHT_SETS[weight_set], n=40, n_kernels=6)
+    regularizer, coef = problem.regularizer, random_point(problem, 4).coef
+    right = regularizer.lmo(problem.forms(coef))
+    bias = np.zeros(1)
+    assert problem.kkt(Point(coef, right, bias))["weights"] < 1e-12
+    largest = right == right.max()
+    for wrong in (np.where(largest, 0.5 * right, right), np.where(largest, 3.0 * right, right), 1.5 * right):
+        assert problem.kkt(Point(coef, wrong, bias))["weights"] > 1e-3
 
 
 def test_shapes_are_checked():
