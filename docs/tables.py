@@ -35,8 +35,11 @@ def _support() -> str:
 def _auto() -> str:
     from polykern.solvers.auto import RULES
 
-    rows = [f"| {place} | `{rule.solver.__name__}` | {rule.reason} |" for place, rule in enumerate(RULES, start=1)]
-    return "\n".join(["| rule | solver | why it comes here |", "| --- | --- | --- |", *rows])
+    rows = [
+        f"| {place} | {rule.where} | `{rule.solver.__name__}` | {rule.reason} |"
+        for place, rule in enumerate(RULES, start=1)
+    ]
+    return "\n".join(["| rule | where | solver | why it comes here |", "| --- | --- | --- | --- |", *rows])
 
 
 def _results(name: str) -> dict:
