@@ -72,16 +72,21 @@ class CombinedMatrix:
         Weights of the kernels, not negative; kernels of weight 0 cost nothing.
     double : bool
         Sum float32 kernels up in float64, where a matrix of that type fits.
+    out : (n, n) array, optional
+        Memory of an earlier matrix that nobody needs any more: fresh memory costs as much as two kernels.
     """
 
-    def __init__(self, bank: KernelBank, weights: ArrayLike, double: bool = False) -> None:
+    def __init__(
+        self, bank: KernelBank, weights: ArrayLike, double: bool = False, out: AnyArray | None = None
+    ) -> None:
         fixed = np.array(weights, dtype=np.float64)
         self.n_samples: int = bank.n_samples
         self.dtype = np.dtype(bank.dtype)
         self.dense: AnyArray | None = None
         if bank.fits_combined:
             self.dtype = np.dtype(np.float64) if double and bank.fits_combined_double else self.dtype
-            self._keep(bank.combine(fixed, dtype=self.dtype))
+            fitting = out is not None and out.dtype == self.dtype
+            self._keep(bank.combine(fixed, out=out if fitting else None, dtype=self.dtype))
             return
         self._diagonal = np.asarray(bank.diag(fixed), dtype=np.float64)
         self._source: Callable[[NDArray[np.intp]], AnyArray] = lambda idx: bank.rows(idx, fixed)

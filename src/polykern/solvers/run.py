@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,13 +95,15 @@ class Run:
         self.double = False  # low precision first: machines read sums of float32 kernels as float32
         self.n_machines = 0
         self._machine = machine_for(problem.loss)
+        self._scratch: NDArray[Any] | None = None  # the combined kernel of the last machine, its memory for the next
         self._spent_before = self._spent_in_all()
 
     # -- the oracle ------------------------------------------------------------------------------------------
 
     def evaluate(self, weights: Array, near: Evaluation | None = None, tol: float | None = None) -> Evaluation:
         """Solve the machine at `weights`, starting from the solution at nearby ones."""
-        matrix = CombinedMatrix(self.problem.bank, weights, self.double)
+        matrix = CombinedMatrix(self.problem.bank, weights, self.double, out=self._scratch)
+        self._scratch = matrix.dense
         tol = self.inner_tol if tol is None else tol
         solutions = [
             self._machine.solve(
