@@ -4,10 +4,10 @@ Problem   min_{b in simplex} F(b),  F(b) = max_{a in A} -conj(a) - 1/2 sum_k b_k
 Symbols   a_1 .. a_m the dual points found so far; the model F_m is what their best mixture says (`dual_points`).
 Given     a machine for fixed weights, any loss; the simplex.
 Step      solve the machine at b; K_k a for every kernel, one pass, gives its products with all the points before it.
-          The next b is, for few kernels, where the model is least; for many the model is poor at first and its minimum
-          far away: then b is the point nearest to the last one where the model is below a level (as in `level.py`),
-          found by planes of the model, which cost no kernel. The mixed point is close to the next machine's solution:
-          it starts there.
+          The model is poor at first and its minimum far away: the next b is the point nearest to the last one where the
+          model is below a level (as in `level.py`), found by planes of the model, which cost no kernel. For few kernels
+          the level goes down to the model's minimum while what the model promises comes true. The mixed point is close
+          to the next machine's solution: it starts there.
 Stop      the certified gap between the best machine and the mixed dual point.
 Output    weights and coefficients of the best machine.
 
@@ -36,7 +36,10 @@ from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]
 
-FEW_KERNELS = 32
+FEW_KERNELS = 64
+MANY_SHARE = 0.6  # where the level lies for more
+FEW_SHARE = 0.15  # where it lies for few at first, and after 0
+LEAST_SHARE = 0.05  # what is taken as 0
 INNER_SHARE = 0.03  # of the gap that is left: how finely machines are solved
 MIXTURE_SHARE = 0.01  # of the gap that is left, and of the tolerance: how finely mixtures are found
 FINEST = 1e-14  # of the first objective: rounding
@@ -51,6 +54,7 @@ class _State:
     points: DualPoints
     last: Evaluation
     mixture: Mixture
+    share: float
     planes: list[Plane] = field(default_factory=list)
 
 
@@ -60,8 +64,8 @@ class QuadraticBundle(Solver):
     Parameters
     ----------
     share : float, optional
-        Where the level lies between the lower (0) and the upper bound (1); 0 is the model's minimum. By default 0 for
-        up to 32 kernels and 0.6 for more.
+        Where the level lies between the lower (0) and the upper bound (1); 0 is the model's minimum. By default 0.6 for
+        more than 32 kernels; for fewer it begins at 0.15, falls to 0 where the model is right, and rises where not.
 
     Examples
     --------
@@ -83,21 +87,28 @@ class QuadraticBundle(Solver):
             )
         first = first_evaluation(problem, run, start)
         points = DualPoints(problem, first.primal)
-        return _State(points, first, _learn(run, points, first))
+        share = FEW_SHARE if problem.bank.n_kernels <= FEW_KERNELS else MANY_SHARE
+        return _State(points, first, _learn(run, points, first), share if self.share is None else self.share)
 
     def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
-        weights, shares = self._next(run, state)
+        weights, shares = state.mixture.weights, state.mixture.shares
+        if state.share:
+            weights, shares = _level_point(run, state)
         near = replace(state.last, coef=state.points.coef(shares)())
+        lower, upper = run.hoped_bound, run.upper
         state.last = run.evaluate(weights, near=near, tol=INNER_SHARE * max(min(run.hoped_gap, 1.0), run.tol))
+        if self.share is None and len(weights) <= FEW_KERNELS:
+            state.share = _next_share(state.share, (state.last.primal - lower) / max(upper - lower, 1e-300))
         state.mixture = _learn(run, state.points, state.last)
         return state
 
-    def _next(self, run: Run, state: _State) -> tuple[Array, Array]:
-        """The next weights, and the shares of the mixture that the model expects there."""
-        share = self.share
-        if share is None:
-            share = 0.0 if len(state.last.weights) <= FEW_KERNELS else 0.6
-        return _level_point(run, state, share) if share else (state.mixture.weights, state.mixture.shares)
+
+def _next_share(share: float, reached: float) -> float:
+    """Half of it where the machine came half as far down, from the upper bound (1), as the level had promised; else
+    twice as much: near the last weights the model knows more."""
+    if reached <= 0.5 * (1.0 + share):
+        return 0.5 * share if share >= 2.0 * LEAST_SHARE else 0.0
+    return min(max(2.0 * share, FEW_SHARE), MANY_SHARE)
 
 
 def _learn(run: Run, points: DualPoints, last: Evaluation) -> Mixture:
@@ -110,14 +121,14 @@ def _learn(run: Run, points: DualPoints, last: Evaluation) -> Mixture:
     return mixture
 
 
-def _level_point(run: Run, state: _State, share: float) -> tuple[Array, Array]:
+def _level_point(run: Run, state: _State) -> tuple[Array, Array]:
     """The point nearest to the last weights where the model is below the level, and the mixture there.
 
     Planes of the model are added until it is so near enough. They hold for F, and stay for the next time.
     """
     points, center = state.points, state.last.weights
     upper, lower = run.upper / points.scale, run.hoped_bound / points.scale
-    level = lower + share * (upper - lower)
+    level = lower + state.share * (upper - lower)
     newest = np.eye(len(points.gains))[-1]
     state.planes = [*state.planes[-MOST_PLANES:], points.plane(newest), points.plane(state.mixture.shares)]
     weights, at, multipliers = center, state.mixture, None
