@@ -51,21 +51,21 @@ class SaddlePlanes(CuttingPlanes):
         self.add(evaluation)
         return self._shares
 
-    def weights_at(self, point: Array) -> Array:
+    def weights_at(self, point: Array, gap: float) -> Array:
         if self._saddle.has_scales:
-            self._scales = self._next_scales(point)
+            self._scales = self._next_scales(point, self._saddle.least_scale(gap))
         self._shares = point
         # For q < 1 they are on the scale of the weight set only where gamma is the best one.
         return self._regularizer.project(self._saddle.weights(point, self._scales))
 
-    def _next_scales(self, point: Array) -> Array:
+    def _next_scales(self, point: Array, least: float) -> Array:
         forms = self._visited[-1].forms
         pull = np.log(self._saddle.best_scales(self._shares, forms) / self._scales)
         same_way = pull * self._pull > 0
         self._reach = np.where(same_way, np.minimum(FASTER * self._reach, FASTEST), np.maximum(0.5 * self._reach, 1.0))
         self._pull = pull
         overshoot = np.clip(self._reach * pull, -FARTHEST, FARTHEST) - pull
-        return self._saddle.in_ball(self._saddle.best_scales(point, forms) * np.exp(overshoot))
+        return self._saddle.in_ball(self._saddle.best_scales(point, forms) * np.exp(overshoot), least)
 
     def add_at(self, point: Array, evaluation: Evaluation) -> None:
         """Add what an evaluation says, exact at this point."""

@@ -139,7 +139,7 @@ def oracle(run: Run, saddle: Saddle, shares: Array, scales: Array, near: Evaluat
     """(a, gamma) that maximise the saddle function at lambda: block coordinate ascent, Algorithm 2."""
     for _ in range(MOST_MACHINES):
         near = run.evaluate(saddle.weights(shares, scales), near=near)
-        best = saddle.best_scales(shares, near.forms)
+        best = saddle.best_scales(shares, near.forms, saddle.least_scale(run.hoped_gap))
         gain = 0.5 * float(near.forms @ (saddle.weights(shares, scales) - saddle.weights(shares, best)))
         scales = best
         if gain <= run.inner_tol * abs(run.upper):

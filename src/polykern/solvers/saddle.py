@@ -90,15 +90,23 @@ class Saddle:
         """Sum of the values over each group."""
         return np.asarray(np.bincount(self.group_of, weights=values), dtype=np.float64)
 
-    def best_scales(self, shares: Array, forms: Array) -> Array:
-        """gamma in closed form for these lambda and S (Proposition 3.3)."""
+    def best_scales(self, shares: Array, forms: Array, least: float = LEAST_SCALE) -> Array:
+        """gamma in closed form for these lambda and S (Proposition 3.3), none below `least` of the largest."""
         if not self.has_scales:
             return np.ones(self.n_groups)
         together = self.sums(shares * np.maximum(forms, 0.0))
         largest = float(together.max())
         if largest <= 0.0:
             return self.start()[1]
-        return self.in_ball((together / largest) ** (1.0 / (self.exponent + 1.0)))
+        return self.in_ball((together / largest) ** (1.0 / (self.exponent + 1.0)), least)
+
+    def least_scale(self, gap: float) -> float:
+        """How small gamma may be while so large a relative gap is left.
+
+        At q = inf the best gamma of a group of low rank may be zero: its weight is infinite, and no machine is exact
+        enough for |f| = S / gamma. A gamma of this size costs a share of Omega that the gap does not show.
+        """
+        return min(max(gap / self.n_groups, LEAST_SCALE), 0.1)
 
     def scaled(self, forms: Array, scales: Array) -> Array:
         """S / gamma: minus twice the gradient in lambda."""
@@ -110,9 +118,9 @@ class Saddle:
         power = 1.0 if not self.has_scales else self.exponent / (self.exponent + 1.0)
         return np.array([0.5 * norm_of(row, power) for row in together])
 
-    def in_ball(self, scales: Array) -> Array:
+    def in_ball(self, scales: Array, least: float = LEAST_SCALE) -> Array:
         """`scales` times the number that gives them norm 1, none of them negligible."""
         if not self.has_scales:
             return np.ones(len(scales))
-        kept = np.maximum(scales / scales.max(), LEAST_SCALE)
+        kept = np.maximum(scales / scales.max(), least)
         return kept / norm_of(kept, self.exponent)

@@ -242,6 +242,26 @@ def test_every_group_one_kernel(solver, q):
     assert result.status.converged and result.primal == pytest.approx(optimum, rel=2e-5)
 
 
+@pytest.mark.parametrize("solver", [Level(), MirrorDescent()])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(("groups", "rank"), [([0, 1, 2, 3], None), ([0, 1, 2, 3], 1), (GROUP_OF, 1), (GROUP_OF, None)])
+def test_groups_that_cost_nothing_at_infinity(solver, loss, groups, rank):
+    """Kernels of rank 1 and 2, some groups below the largest u_j: free, their gamma zero and their weight infinite."""
+    problem, matrices = small_problem(loss, GroupedNorm(groups, np.inf), n_kernels=len(groups), seed=1, rank=rank)
+    result = solver.solve(problem, tol=1e-4)
+    optimum = solve_mkl(matrices, problem.targets, problem.costs, loss, np.inf, group_of=groups)
+    assert result.status.converged and result.primal == pytest.approx(optimum, rel=2e-4)
+
+
+def test_gamma_may_be_smaller_the_smaller_the_gap_that_is_left():
+    saddle = Saddle.of(grouped_problem(np.inf)[0])
+    shares, forms = saddle.start()[0], np.array([4.0, 0.0, 1.0, 2.0, 0.0, 3.0])  # group 1 says nothing
+    assert [saddle.least_scale(gap) for gap in (np.inf, 3e-3, 0.0)] == pytest.approx([0.1, 1e-3, 1e-8])
+    for least in (0.1, 1e-3):
+        scales = saddle.best_scales(shares, forms, least)
+        assert scales[1] / scales.max() == pytest.approx(least) and scales.sum() == pytest.approx(1.0)
+
+
 def test_one_group_is_the_simplex():
     problem, _ = small_problem("hinge", GroupedNorm([0] * 6, 2.0), n=30, n_kernels=6)
     plain, _ = small_problem("hinge", REGULARIZERS["simplex"], n=30, n_kernels=6)
