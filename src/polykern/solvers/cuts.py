@@ -69,8 +69,8 @@ class CuttingPlanes:
         self.add(evaluation)
         return evaluation.weights
 
-    def weights_at(self, point: Array, gap: float) -> Array:
-        """The kernel weights to look at, for a point of the model, while this gap is left."""
+    def weights_at(self, point: Array, gap: float, multipliers: Array) -> Array:
+        """The kernel weights to look at, for a point of the model: this gap is left, the planes there are so mixed."""
         return point
 
     def inside(self, point: Array) -> Array:

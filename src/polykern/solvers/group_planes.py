@@ -35,7 +35,11 @@ def planes_for(problem: MKLProblem, scale: float) -> CuttingPlanes:
 
 
 class SaddlePlanes(CuttingPlanes):
-    """The model in lambda, and the next gamma: the best one for the last a, overshot while it keeps its direction."""
+    """The model in lambda, and the next gamma.
+
+    That is, for q >= 1, the best one for the last a, overshot while it keeps its direction; for q < 1 the best one for
+    the model's mixture of a.
+    """
 
     def __init__(self, problem: MKLProblem, scale: float) -> None:
         self._saddle = saddle = Saddle.of(problem)
@@ -51,12 +55,22 @@ class SaddlePlanes(CuttingPlanes):
         self.add(evaluation)
         return self._shares
 
-    def weights_at(self, point: Array, gap: float) -> Array:
-        if self._saddle.has_scales:
+    def weights_at(self, point: Array, gap: float, multipliers: Array) -> Array:
+        if self._saddle.has_scales and self._saddle.simplices.n_simplices == 1:
+            self._scales = self._saddle.best_scales(point, self._mixed_forms(multipliers))
+        elif self._saddle.has_scales:
             self._scales = self._next_scales(point, self._saddle.least_scale(gap))
         self._shares = point
         # For q < 1 they are on the scale of the weight set only where gamma is the best one.
         return self._regularizer.project(self._saddle.weights(point, self._scales))
+
+    def _mixed_forms(self, multipliers: Array) -> Array:
+        """What the model's mixture of all a says: for q < 1 the last a alone sends gamma to and fro."""
+        total = float(multipliers.sum())
+        if total <= 0.0:
+            return self._visited[-1].forms
+        used = zip(multipliers, self._evaluations, strict=False)
+        return np.asarray(sum(share / total * at.forms for share, at in used if share))
 
     def _next_scales(self, point: Array, least: float) -> Array:
         forms = self._visited[-1].forms

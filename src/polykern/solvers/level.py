@@ -78,7 +78,7 @@ class Level(Solver):
     def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
         planes = state.planes
         point, multipliers = level_point(run, planes, state.point, self.share, state.multipliers)
-        last = run.evaluate(planes.weights_at(point, run.hoped_gap), near=state.last)
+        last = run.evaluate(planes.weights_at(point, run.hoped_gap, multipliers), near=state.last)
         planes.add(last)
         suggest_refined(run, planes)
         return _State(planes, point, last, multipliers)

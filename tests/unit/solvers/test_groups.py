@@ -312,6 +312,25 @@ def test_planes_lie_below_the_objective_and_refining_raises_them(q):
     assert not planes.refine(point, said(point) + 1.0)
 
 
+def test_below_one_gamma_is_the_best_one_for_the_mixture_of_the_model():
+    """The weights at a point: lambda / gamma for (1 a_1 + 3 a_2) / 4, on the scale of the weights."""
+    problem, _ = grouped_problem(0.75)
+    saddle, run, planes = Saddle.of(problem), run_on(problem), planes_for(problem, 1.0)
+    first = run.evaluate(problem.regularizer.start(6))
+    planes.start_at(first)
+    point = random_shares(saddle, 1)
+    only = planes.weights_at(point, 0.1, np.array([2.0]))
+    second = run.evaluate(only)
+    planes.add(second)
+    for forms, weights in (
+        (first.forms, only),
+        (0.25 * first.forms + 0.75 * second.forms, planes.weights_at(point, 0.1, np.array([1.0, 3.0]))),
+        (second.forms, planes.weights_at(point, 0.1, np.zeros(2))),  # no plane holds it: the newest
+    ):
+        gamma = saddle.best_scales(point, forms)
+        np.testing.assert_allclose(weights, problem.regularizer.project(point / gamma[GROUPS]))
+
+
 @pytest.mark.parametrize(("q", "most"), [(0.75, 35), (0.99, 35), (1.0, 35), (2.0, 35), (np.inf, 120)])
 def test_few_machines_on_views_of_several_widths(q, most):
     rng = np.random.default_rng(0)
