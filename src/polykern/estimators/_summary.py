@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from polykern.regularizers import GroupedNorm
+from polykern.regularizers.grouping import group_of_each
 
 _TOP = 10
 _BAR = 24
 
 
 def summary(model: Any) -> str:
-    """Data, problem, status with its certified gap, memory, and the largest kernel weights."""
-    lines = [type(model).__name__, *_facts(model), "", *_weight_lines(model)]
+    """Data, problem, status with its certified gap, memory, the largest kernel weights, and those of groups."""
+    lines = [type(model).__name__, *_facts(model), "", *_weight_lines(model), *_group_lines(model)]
     return "\n".join(lines)
 
 
@@ -72,23 +77,62 @@ def _multiclass(model: Any) -> list[str]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, GroupedNorm):
+        n_groups = len(_group_names(value.groups))
+        return f"GroupedNorm({n_groups} {'group' if n_groups == 1 else 'groups'}, q={value.q:g})"
     return value if isinstance(value, str) else repr(value)
 
 
 def _weight_lines(model: Any) -> list[str]:
     """The largest weights with bars; where every output has its own, their mean."""
-    weights = np.atleast_2d(model.weights_).mean(axis=0)
-    order = np.argsort(-weights, kind="stable")[:_TOP]
-    kept = int(np.count_nonzero(weights))
-    width = max(len(model.kernel_names_[k]) for k in order)
+    weights = _mean_weights(model)
+    kept, zero = int(np.count_nonzero(weights)), int(np.count_nonzero(weights == 0))
     averaged = ", mean over outputs" if model.weights_.ndim == 2 else ""
     title = f"  kernel weights ({kept} of {len(weights)} kernels kept{averaged})"
-    largest = weights[order[0]] or 1.0
-    rows = [
-        f"    {model.kernel_names_[k]:<{width}}  {weights[k]:.4f}  {_bar(weights[k] / largest)}".rstrip() for k in order
-    ]
-    left = len(weights) - len(order)
-    return [title, *rows, *([f"    ... and {left} more"] if left else [])]
+    without = [f"    {zero} {'kernel has' if zero == 1 else 'kernels have'} weight 0"] if zero else []
+    return [title, *_bars(model.kernel_names_, weights), *without]
+
+
+def _group_lines(model: Any) -> list[str]:
+    """The weights of groups of kernels, as shares of all weight."""
+    regularizer = getattr(model, "regularizer", None)
+    if not isinstance(regularizer, GroupedNorm):
+        return []
+    weights, names = _mean_weights(model), _group_names(regularizer.groups)
+    group_of = group_of_each(regularizer.groups, len(weights), tuple(model.kernel_names_))
+    sums = np.bincount(group_of, weights=weights, minlength=len(names))
+    title = f"  group weights (shares of their sum{_what_groups_weigh(float(regularizer.q))})"
+    return ["", title, *_bars(names, sums / (sums.sum() or 1.0))]
+
+
+def _what_groups_weigh(q: float) -> str:
+    """How large sums are not to be misread: from q = 1 on they do not say that a group matters."""
+    if q < 1.0:
+        return ""
+    return "; the same for all at q = 1" if q == 1.0 else "; above q = 1 the less a group does, the more it weighs"
+
+
+def _group_names(groups: Any) -> list[str]:
+    """Names of groups in the order of their numbers; those without a name are numbered."""
+    if isinstance(groups, Mapping):
+        return [str(name) for name in groups]
+    labels = all(isinstance(item, str | Integral) for item in groups)
+    numbered = dict.fromkeys(groups) if labels else range(len(groups))
+    return [name if isinstance(name, str) else f"group {name}" for name in numbered]
+
+
+def _mean_weights(model: Any) -> np.ndarray:
+    """(F,) weights; their mean where every output has its own."""
+    return np.asarray(np.atleast_2d(model.weights_).mean(axis=0))
+
+
+def _bars(names: Sequence[str], values: np.ndarray) -> list[str]:
+    """A line for each of the largest values above 0, and how many more there are."""
+    positive = int(np.count_nonzero(values))
+    order = np.argsort(-values, kind="stable")[: min(_TOP, positive)]
+    width = max((len(names[k]) for k in order), default=0)
+    rows = [f"    {names[k]:<{width}}  {values[k]:.4f}  {_bar(values[k] / values[order[0]])}".rstrip() for k in order]
+    return [*rows, *([f"    ... and {positive - len(order)} more"] if positive > len(order) else [])]
 
 
 def _bar(share: float) -> str:
