@@ -44,7 +44,7 @@ def best_mixture(products: Array, gains: Array, start: Array, tol: float) -> Mix
 
     Its bound is never below that of `start`, whatever becomes of the steps.
     """
-    products = np.ascontiguousarray(products)
+    products, start = np.ascontiguousarray(products), start / start.sum()
     with np.errstate(all="ignore"):  # a step that is not finite is not taken
         last = _solve(products, gains, _first(products, gains, start), tol)
     shares = last.shares / last.shares.sum()

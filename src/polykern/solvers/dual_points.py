@@ -1,6 +1,6 @@
 """Dual points with the products between them: what a curved model of the objective is made of.
 
-Of the points a_1 .. a_m it keeps  gains_s <= -conj(a_s)  and  P_k[s, t] = a_s' K_k a_t. For weights b the model is
+Of the points a_1 .. a_m it keeps  gains_s = -conj(a_s)  and  P_k[s, t] = a_s' K_k a_t. For weights b the model is
 
     F_m(b) = max over theta >= 0, sum theta = 1  of   gains . theta - 1/2 sum_k b_k theta' P_k theta   <=  F(b)
 
@@ -40,11 +40,12 @@ class DualPoints:
         self.gains = np.empty(0)
         self.products = np.empty((problem.bank.n_kernels, 0, 0))
         self.shares = np.empty(0)
+        self.planes: list[Plane] = []
 
     def add(self, evaluation: Evaluation) -> None:
-        """One more point; where there are too many, the two that the mixture uses least become one."""
+        """One more point; where there are too many, the one that the mixture uses least leaves."""
         if len(self.coefs) >= MOST_POINTS:
-            self._merge(*np.argsort(self.shares)[:2])
+            self._drop(int(np.argmin(self.shares)))
         # A new list: who was told how to mix the points keeps the old one.
         self.coefs = [*self.coefs, evaluation.coef]
         scores = self.problem.bank.scores(evaluation.coef).reshape(len(self.products), -1)
@@ -56,20 +57,14 @@ class DualPoints:
         self.gains = np.append(self.gains, -evaluation.conjugate / self.scale)
         self.shares = np.append(self.shares, 1.0 if m == 1 else 0.0)
 
-    def _merge(self, one: int, other: int) -> None:
-        """Mix two points as the mixture mixes them, and keep what they prove: its bound stays, whatever leaves."""
-        total = self.shares[one] + self.shares[other]
-        share = self.shares[one] / total if total > 0 else 0.0
-        merging = np.eye(len(self.coefs))
-        merging[other, other], merging[one, other] = 1.0 - share, share
-        merging = np.delete(merging, one, axis=1)
-        coefs = list(self.coefs)
-        coefs[other] = share * coefs[one] + (1.0 - share) * coefs[other]
-        del coefs[one]
-        shares = self.shares.copy()
-        shares[other] = total
-        self.coefs, self.shares = coefs, np.delete(shares, one)
-        self.gains, self.products = self.gains @ merging, merging.T @ self.products @ merging
+    def _drop(self, place: int) -> None:
+        """Forget a point. The planes hold for F all the same, but may be above all that is known without it: no b would
+        be below a level that the others set, and its search long and in vain."""
+        keep = np.delete(np.arange(len(self.coefs)), place)
+        self.coefs = [self.coefs[i] for i in keep]
+        self.gains, self.shares = self.gains[keep], self.shares[keep] / max(self.shares[keep].sum(), 1e-300)
+        self.products = self.products[:, keep][:, :, keep]
+        self.planes = []
 
     def mix(self, tol: float) -> Mixture:
         """The best mixture for the weights that are worst for it: where the model is least, and how low that is."""

@@ -20,7 +20,7 @@ The level set: Lemarechal, Nemirovskii, Nesterov, New variants of bundle methods
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.best_mixture import Mixture
-from polykern.solvers.dual_points import DualPoints, Plane
+from polykern.solvers.dual_points import DualPoints
 from polykern.solvers.level_set import project_on_level_set
 from polykern.solvers.run import Evaluation, Run
 
@@ -55,7 +55,6 @@ class _State:
     last: Evaluation
     mixture: Mixture
     share: float
-    planes: list[Plane] = field(default_factory=list)
 
 
 class QuadraticBundle(Solver):
@@ -124,22 +123,22 @@ def _learn(run: Run, points: DualPoints, last: Evaluation) -> Mixture:
 def _level_point(run: Run, state: _State) -> tuple[Array, Array]:
     """The point nearest to the last weights where the model is below the level, and the mixture there.
 
-    Planes of the model are added until it is so near enough. They hold for F, and stay for the next time.
+    Planes of the model are added until it is so near enough. They stay for the next time.
     """
     points, center = state.points, state.last.weights
     upper, lower = run.upper / points.scale, run.hoped_bound / points.scale
     level = lower + state.share * (upper - lower)
     newest = np.eye(len(points.gains))[-1]
-    state.planes = [*state.planes[-MOST_PLANES:], points.plane(newest), points.plane(state.mixture.shares)]
+    points.planes = [*points.planes[-MOST_PLANES:], points.plane(newest), points.plane(state.mixture.shares)]
     weights, at, multipliers = center, state.mixture, None
     for _ in range(MOST_LOOKS):
-        slopes = np.array([plane.slope for plane in state.planes])
-        limits = level - np.array([plane.height for plane in state.planes])
+        slopes = np.array([plane.slope for plane in points.planes])
+        limits = level - np.array([plane.height for plane in points.planes])
         weights, multipliers = project_on_level_set(center, slopes, limits, multipliers)
         weights[weights < NEGLIGIBLE] = 0.0
         weights = weights / weights.sum()
         at = points.mix_at(weights, ABOVE * (upper - lower))
         if at.bound <= level + ABOVE * (upper - level):
             break
-        state.planes.append(points.plane(at.shares))
+        points.planes.append(points.plane(at.shares))
     return weights, at.shares

@@ -152,6 +152,14 @@ def test_steps_that_fail_leave_a_valid_mixture(ruined, monkeypatch):
     assert start.bound <= found.bound <= start.bound + 1e-5
 
 
+def test_a_start_that_does_not_sum_to_one_is_no_mixture(monkeypatch):
+    """A point has left: what the rest would prove by itself is not true."""
+    monkeypatch.setattr(module, "_factored", lambda system: None)
+    products, gains = points(4, 3, 2, seed=7)
+    found = best_mixture(products, -np.abs(gains), np.array([0.5, 0.3, 0.0]), 1e-6)
+    check_valid(found, products, -np.abs(gains))
+
+
 def test_steps_are_few(monkeypatch):
     """Not a count of seconds: of systems that are factored."""
     factored, true = [], module._factored
