@@ -33,7 +33,7 @@ def weights_by_distance(radii=RADII, n_samples: int = N_SAMPLES, C: float = 0.5)
     weights, errors = [], []
     for radius in radii:
         train, test = (datasets.make_stars(n_samples, radius, noise=0.3, random_state=seed) for seed in (0, 1))
-        model = MKLClassifier(family, C=C, tol=1e-3).fit(train.data, train.target)
+        model = MKLClassifier(family, C=C, tol=1e-4).fit(train.data, train.target)
         weights.append(model.weights_)
         errors.append(1.0 - model.score(test.data, test.target))
     return np.array(weights), np.array(errors)

@@ -76,9 +76,7 @@ class CombinedMatrix:
         Memory of an earlier matrix that nobody needs any more: fresh memory costs as much as two kernels.
     """
 
-    def __init__(
-        self, bank: KernelBank, weights: ArrayLike, double: bool = False, out: AnyArray | None = None
-    ) -> None:
+    def __init__(self, bank: KernelBank, weights: ArrayLike, double: bool = False, out: AnyArray | None = None) -> None:
         fixed = np.array(weights, dtype=np.float64)
         self.n_samples: int = bank.n_samples
         self.dtype = np.dtype(bank.dtype)

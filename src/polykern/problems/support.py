@@ -62,11 +62,21 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
         if q < least:
             return f"{name} handles groups with q >= {least:g}; {type(regularizer).__name__} has q = {q:g}."
     elif not solver.requires.admits_norm(p):
-        return f"{name} handles weight sets with {solver.requires.describe_norms()}; {regularizer!r} has p = {p:g}."
+        return f"{name} handles weight sets with {solver.requires.describe_norms()}; {_in_weights(regularizer)}."
     if solver.requires.smooth_loss is not None and solver.requires.smooth_loss != loss.smooth:
         kind = "smooth" if solver.requires.smooth_loss else "piecewise linear"
         return f"{name} handles {kind} losses only; {type(loss).__name__} is not."
     return None
+
+
+def _in_weights(regularizer: Regularizer) -> str:
+    """The regularizer with its parameter, and the p of its weight set where that is another number."""
+    name, p, own = type(regularizer).__name__, regularizer.weight_norm, getattr(regularizer, "p", None)
+    if own is None:
+        return f"{name}() has p = {p:g}"
+    return (
+        f"{name}(p={own:g}) has p = {p:g}" if own == p else f"{name}(p={own:g}), which is LpBall({p:g}), has p = {p:g}"
+    )
 
 
 def why_not_here(solver: Declares, problem: MKLProblem) -> str | None:

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 # Dual variables up to which BLAS threads cost more than they save: matrices of this size are a few milliseconds' work.
 SMALL = 1000
+ROUNDING = 1e-14  # of the largest weight: what a projection leaves where there was nothing
 
 
 class Solver(BaseEstimator):
@@ -99,7 +100,9 @@ def _with_room(problem: MKLProblem, weights: Array) -> Array:
     """
     regularizer = problem.regularizer
     inside = regularizer.project(weights)
-    if regularizer.sparse or np.all(inside[~problem.bank.null] > 0):
+    if regularizer.sparse:
+        return np.where(inside < ROUNDING * inside.max(), 0.0, inside)  # what was exactly zero is so again
+    if np.all(inside[~problem.bank.null] > 0):
         return inside
     return regularizer.project(0.5 * inside + 0.5 * regularizer.start(len(inside)))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern.machines import CombinedMatrix, machine_for
-from polykern.problems.machine import relative_gap
+from polykern.problems.machine import TINY, relative_gap
 from polykern.problems.mkl import MKLProblem, Point
 from polykern.problems.result import MKLResult, Record, Status
 
@@ -21,9 +21,9 @@ Callback = Callable[[Record, Array], bool | None]
 # The inner machine is solved this much finer than the gap that is left, within these limits.
 INNER_SHARE = 0.1
 COARSEST_INNER_TOL = 1e-2
-# A float32 sum of kernels is off by some 1e-6 of the objective: tolerances below FINE are reached, and certified, with
-# sums in float64, from the gap NEAR_ENOUGH on.
-FINE, NEAR_ENOUGH = 1e-5, 1e-4
+# Sums of float32 kernels are taken in float64 once their rounding may be this share of the tolerance, and the gap is
+# within so many times the tolerance or the rounding.
+ROUNDING_SHARE, NEAR = 0.1, 10.0
 # Iterations without any progress of the certified gap after which a solve is called stalled.
 PATIENCE = 50
 
@@ -211,7 +211,7 @@ class Run:
         """Record the iteration; the status that ends the solve, or None to go on."""
         if self.hoped_gap <= self.tol < self.gap:
             self.prove_hint()
-        if not self.double and self.tol < FINE and self.hoped_gap <= NEAR_ENOUGH:
+        if not self.double and self._rounding_matters():
             self._go_on_in_double()
         record = self._record()
         self.history.append(record)
@@ -241,19 +241,36 @@ class Run:
             n_machines=self.n_machines,
         )
 
+    def _rounding_matters(self) -> bool:
+        """Sums in float32 are too rough for the tolerance, here where it is about to be reached; or nothing moves."""
+        if self.problem.bank.dtype != np.float32:
+            return False
+        rounding = self._rounding()
+        near = self.hoped_gap <= NEAR * max(self.tol, rounding)
+        return (near and rounding > ROUNDING_SHARE * self.tol) or self._stalled(PATIENCE // 2)
+
+    def _rounding(self) -> float:
+        """What the primal value is off by, relatively, where the combined kernel is rounded to float32.
+
+        Errors of its entries are random and at most half a unit in the last place, so that those of  a' K a  add up to
+        about the unit times |a|^2; on squared losses, large costs and small sets this was within a factor of three.
+        """
+        best = self._require_best()
+        largest = float(self.problem.bank.diag(best.weights).max())
+        size = max(abs(best.primal), TINY)
+        return 0.5 * float(np.finfo(np.float32).eps) * largest * float(np.sum(best.coef**2)) / size
+
     def _go_on_in_double(self) -> None:
         """High precision last: machines on sums in float64 from now on, and the best point so far taken anew."""
         self.double = True
-        if self.problem.bank.dtype == np.float32:
-            best = self._require_best()
-            self.best = self._bounds_at(
-                best.weights, best.coef, self.problem.outputs(best.point), best.intercept, self.problem.forms(best.coef)
-            )
+        best = self._require_best()
+        outputs, forms = self.problem.outputs(best.point), self.problem.forms(best.coef)
+        self.best = self._bounds_at(best.weights, best.coef, outputs, best.intercept, forms)
 
-    def _stalled(self) -> bool:
-        if len(self.history) <= PATIENCE:
+    def _stalled(self, patience: int = PATIENCE) -> bool:
+        if len(self.history) <= patience:
             return False
-        return self.history[-1].gap >= self.history[-1 - PATIENCE].gap * (1.0 - 1e-9)
+        return self.history[-1].gap >= self.history[-1 - patience].gap * (1.0 - 1e-9)
 
     @property
     def seconds(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,12 @@ def test_a_pair_that_a_solver_does_not_handle_names_the_ones_that_do():
         SILP().solve(problem)
 
 
+def test_a_group_norm_is_named_with_both_its_numbers():
+    problem = small_problem("hinge", regularizers.GroupNorm(p=1.5))[0]
+    with pytest.raises(ValueError, match=r"GroupNorm\(p=1.5\), which is LpBall\(3\), has p = 3"):
+        SILP().solve(problem)
+
+
 def test_start_of_other_kernels_is_refused(problem):
     other = SILP().solve(small_problem("hinge", REGULARIZERS["simplex"], n_kernels=3)[0])
     with pytest.raises(ValueError, match=r"start has weights of shape \(3,\), expected \(10,\)"):
@@ -124,6 +131,16 @@ def _point(result):
     from polykern.problems import Point
 
     return Point(result.coef, result.weights, result.intercept)
+
+
+@pytest.mark.parametrize("solver", ["Level", "QuadraticBundle", "SILP"])
+def test_weights_that_are_zero_at_the_start_are_zero_at_the_end(solver):
+    """A start that is good enough ends the solve: projecting it must not make 1e-17 of zeros."""
+    problem = small_problem("hinge", REGULARIZERS["simplex"], n=40, n_kernels=10)[0]
+    cold = SILP().solve(problem, tol=1e-6)
+    uneven = replace(cold, weights=cold.weights * (1 + 1e-12))
+    warm = as_solver(solver).solve(problem, tol=1e-2, start=uneven)
+    assert np.count_nonzero(warm.weights) == np.count_nonzero(cold.weights) < 10
 
 
 @pytest.mark.parametrize("p", [1.05, 2.0, np.inf])

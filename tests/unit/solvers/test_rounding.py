@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polykern.bank import build_bank
-from polykern.kernels import Precomputed
-from polykern.losses import Hinge
+from polykern.kernels import RBF, Precomputed
+from polykern.losses import Hinge, Squared
 from polykern.problems import MKLProblem, Point
 from polykern.regularizers import LpBall
 from polykern.solvers import LpAnalytic, run
@@ -28,9 +28,13 @@ def test_a_tight_gap_is_reached_and_true(problem, monkeypatch):
     result = LpAnalytic().solve(problem, tol=1e-9, max_iter=40)
     assert result.status.converged
     assert primal_of(problem, result) == pytest.approx(result.primal, rel=1e-12)
-    monkeypatch.setattr(run, "FINE", 0.0)
+    stay_rough(monkeypatch)
     rough = LpAnalytic().solve(problem, tol=1e-9, max_iter=40)
     assert abs(primal_of(problem, rough) - rough.primal) > 1e-9 * rough.primal, "the test has lost its point"
+
+
+def stay_rough(monkeypatch):
+    monkeypatch.setattr(run.Run, "_rounding", lambda self: 0.0)
 
 
 def primal_of(problem, result):
@@ -46,3 +50,17 @@ def test_the_combined_matrix_may_be_of_float64():
     double = bank.combine(weights, dtype="float64")
     np.testing.assert_allclose(double, np.tensordot(weights, np.float64(matrices), 1), rtol=1e-12, atol=1e-12)
     assert double.dtype == np.float64 and bank.combine(weights).dtype == np.float32
+
+
+def test_the_primal_value_is_right_where_float32_sums_are_not(monkeypatch):
+    """Squared loss, nearly interpolating: sums in float32 are off by half of this tolerance, either way."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(150, 3))
+    y = 10.0 * np.sin(3.0 * X[:, :1]) + rng.normal(size=(150, 1))
+    bank = build_bank([RBF(gamma=0.01 * 2**k) for k in range(6)], X, dtype="float32")
+    problem = MKLProblem(bank, y, Squared(), LpBall(p=np.inf), np.full((150, 1), 1000.0), True)
+    result = LpAnalytic().solve(problem, tol=1e-3)
+    assert result.status.converged and result.primal == pytest.approx(primal_of(problem, result), rel=1e-7)
+    stay_rough(monkeypatch)
+    rough = LpAnalytic().solve(problem, tol=1e-3)
+    assert abs(rough.primal / primal_of(problem, rough) - 1) > 1e-4, "the test has lost its point"
