@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polykern.bank import KernelBank, build_bank
 from polykern.estimators._inputs import Samples, new_samples, training_samples
-from polykern.estimators._kernels import named_kernels, reads_indices, stored_dtype
+from polykern.estimators._kernels import columns_read, named_kernels, reads_indices, stored_dtype
 from polykern.estimators._labels import Targets
 from polykern.estimators._parameters import (
     check_callbacks,
@@ -139,13 +139,16 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _training_samples(self, X: Any) -> Samples:
         self._on_indices = reads_indices(self.kernels)
-        return training_samples(self, X, on_indices=self._on_indices)
+        return training_samples(
+            self, X, on_indices=self._on_indices, read=lambda table: columns_read(self.kernels, table)
+        )
 
     def _build_bank(self, samples: Samples, normalize: str | None) -> KernelBank:
         table = samples.matrix if samples.frame is None else samples.frame
         named = named_kernels(self.kernels, table if len(table.shape) == 2 else 1)
         if samples.frame is not None:
             named = named.on_frame(samples.frame)
+        self._columns_read = None if self._on_indices else columns_read(named.kernels, samples.matrix)
         return build_bank(
             named.kernels,
             samples.matrix,
@@ -204,7 +207,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     # -----------------------------------------------------------------------------------------------------
 
     def _new_samples(self, X: Any) -> np.ndarray:
-        return new_samples(self, X, on_indices=self._on_indices)
+        return new_samples(self, X, on_indices=self._on_indices, read=lambda table: self._columns_read)
 
     def _outputs(self, X: Any) -> np.ndarray:
         """(m, T) outputs of the binary or regression problems, in blocks of samples that keep the memory small."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, validate_data
 
 from polykern.kernels.columns import is_frame, select_columns
+
+# Positions of the columns that kernels read of a table; None for all.
+ColumnsOf = Callable[[Any], "np.ndarray | None"]
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,14 @@ class Samples:
         return Samples(self.matrix[rows], None if self.frame is None else _safe_indexing(self.frame, rows))
 
 
-def training_samples(estimator: Any, X: Any, *, on_indices: bool, min_samples: int = 2) -> Samples:
-    """Validated training samples; remembers the number and the names of the columns on the estimator."""
+def training_samples(estimator: Any, X: Any, *, on_indices: bool, read: ColumnsOf, min_samples: int = 2) -> Samples:
+    """Validated training samples; remembers the number and the names of the columns on the estimator.
+
+    Columns that no kernel reads may hold anything: `read` is asked which ones count where some hold no numbers.
+    """
     if not on_indices:
-        return Samples(_matrix(estimator, X, reset=True, min_samples=min_samples), X if is_frame(X) else None)
+        matrix = _matrix(estimator, X, read, reset=True, min_samples=min_samples)
+        return Samples(matrix, X if is_frame(X) else None)
     indices = sample_indices(X)
     estimator.n_features_in_ = 1
     if len(indices) < min_samples:
@@ -40,23 +48,36 @@ def training_samples(estimator: Any, X: Any, *, on_indices: bool, min_samples: i
     return Samples(indices)
 
 
-def new_samples(estimator: Any, X: Any, *, on_indices: bool) -> np.ndarray:
+def new_samples(estimator: Any, X: Any, *, on_indices: bool, read: ColumnsOf) -> np.ndarray:
     """Validated samples to predict for: the same columns in the same order as in fit."""
-    return sample_indices(X) if on_indices else _matrix(estimator, X, reset=False, min_samples=1)
+    return sample_indices(X) if on_indices else _matrix(estimator, X, read, reset=False, min_samples=1)
 
 
-def _matrix(estimator: Any, X: Any, *, reset: bool, min_samples: int) -> np.ndarray:
-    """X as a finite float64 matrix; columns are counted, and compared by name where they have names."""
+def _matrix(estimator: Any, X: Any, read: ColumnsOf, *, reset: bool, min_samples: int) -> np.ndarray:
+    """X as a float64 matrix, finite where it is read; columns are counted, and compared by name where there are any."""
     checks = {"dtype": np.float64, "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_samples}
     if is_frame(X):
         # Frames are read column by column, so that a column of words or dates is named.
         _check_unique_names(list(X.columns))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        matrix = check_array(select_columns(X), estimator=estimator, **checks)
+        matrix = check_array(_from_frame(X, read), estimator=estimator, **checks)
     else:
         _refuse_text(X)
         matrix = validate_data(estimator, X, reset=reset, **checks)
-    _check_finite(matrix, estimator)
+    _check_finite(matrix, estimator, read)
+    return matrix
+
+
+def _from_frame(frame: Any, read: ColumnsOf) -> np.ndarray:
+    """All columns; where one of them holds no numbers, those that are read, and 0 for the others."""
+    try:
+        return select_columns(frame)
+    except ValueError:
+        columns = read(frame)
+        if columns is None:
+            raise
+    matrix = np.zeros(frame.shape)
+    matrix[:, columns] = select_columns(frame, columns)
     return matrix
 
 
@@ -118,8 +139,13 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weights
 
 
-def _check_finite(matrix: np.ndarray, estimator: Any) -> None:
+def _check_finite(matrix: np.ndarray, estimator: Any, read: ColumnsOf) -> None:
     finite = np.isfinite(matrix)
+    if finite.all():
+        return
+    columns = read(matrix)
+    if columns is not None:
+        finite[:, np.setdiff1d(np.arange(matrix.shape[1]), columns)] = True
     if finite.all():
         return
     row, column = (int(place) for place in np.argwhere(~finite)[0])

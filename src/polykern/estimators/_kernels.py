@@ -27,6 +27,7 @@ from polykern.kernels import (
     default_kernels,
     rbf_grid,
 )
+from polykern.kernels.columns import column_positions
 
 FAMILIES = ("default", "rbf-grid")
 
@@ -75,6 +76,15 @@ def reads_indices(spec: Any) -> bool:
         )
     except (TypeError, ValueError):
         return False
+
+
+def columns_read(spec: Any, table: Any) -> np.ndarray | None:
+    """Positions of the columns that the kernels read, where each of them knows its own; None where one reads all."""
+    kernels = [entry.kernel for entry in _entries(spec)]
+    if not all(isinstance(kernel, OnColumns) for kernel in kernels):
+        return None
+    chosen = [column_positions(table, kernel.columns, f"kernel {k}") for k, kernel in enumerate(kernels)]
+    return np.unique(np.concatenate(chosen))
 
 
 def stored_dtype(kernels: tuple[Kernel, ...], tol: float) -> np.dtype:

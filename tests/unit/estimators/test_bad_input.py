@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -46,6 +48,43 @@ def test_nan_in_a_frame_names_the_column() -> None:
 def test_words_in_a_frame_name_the_column() -> None:
     with refused("column 'sex' holds text.*encode it"):
         MKLClassifier().fit(FRAME.assign(sex="f"), Y)
+
+
+READS_TWO = [("age", kernels.RBF(), ["age"]), ("both", kernels.Linear(), ["age", "height"])]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_columns_that_no_kernel_reads_may_hold_anything(make) -> None:
+    plain = {"age": X[:, 0], "height": X[:, 1]}
+    unread = {"town": ["x"] * 30, "empty": np.full(30, np.nan), "day": np.arange(30).astype("datetime64[D]")}
+    expected = MKLClassifier(READS_TWO).fit(make(plain), Y).decision_function(make(plain))
+    for table in (make(unread | plain), make(plain | unread)):
+        model = MKLClassifier(READS_TWO, keep_training_data=True).fit(table, Y)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).decision_function(table), expected)
+        assert model.transform(table).shape == (30, 30)
+        with refused("column 'town' holds text"):
+            MKLClassifier([*READS_TWO, ("all", kernels.Linear())]).fit(table, Y)
+    with refused("X: column 'age' is nan in row 3"):
+        MKLClassifier(READS_TWO).fit(make(unread | plain | {"age": np.where(np.arange(30) == 3, np.nan, 1.0)}), Y)
+    with refused("column 'age' holds text"):
+        model.predict(make(plain | unread | {"age": ["x"] * 30}))
+
+
+@pytest.mark.parametrize("columns", [slice(0, 2), [0, -4], [True, True, False, False]])
+def test_columns_of_an_array_that_no_kernel_reads_may_hold_nan(columns) -> None:
+    broken = X.copy()
+    broken[3, 2:] = np.nan
+    spec = [("first", kernels.RBF(), columns), ("line", kernels.Linear(), 1)]
+    model = MKLClassifier(spec).fit(broken, Y)
+    np.testing.assert_array_equal(model.predict(broken), MKLClassifier(spec).fit(X, Y).predict(X))
+    broken[5, 1] = np.inf
+    with refused("X has 1 values that are NaN or inf, the first in row 5, column 1; kernels need finite numbers"):
+        model.predict(broken)
+
+
+def test_a_missing_column_is_named_though_another_holds_text() -> None:
+    with refused("kernel 0: column 'ages' does not exist; .* did you mean 'age'"):
+        MKLClassifier([("a", kernels.RBF(), ["ages"])]).fit(FRAME.assign(town="x"), Y)
 
 
 def test_nan_in_y() -> None:
