@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from polykern.bank.bank import KernelBank
 from polykern.bank.budget import parse_memory
+from polykern.bank.callers import users_line
 from polykern.bank.checks import checked_dtype
 from polykern.bank.computed import ComputedStorage, Member
 from polykern.bank.dense import DenseStorage
@@ -168,7 +169,7 @@ def _without_null(slots: NDArray[np.intp], live: Sequence[int], names: Sequence[
             f"kernel {k} ({names[int(k)]!r}) is zero or constant on the training samples and tells nothing about them; "
             "it is kept, with weight 0.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=users_line(),
         )
     return left
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from abc import ABCMeta, abstractmethod
 from inspect import signature
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from polykern.bank import KernelBank, build_bank
+from polykern.bank.callers import users_line
 from polykern.estimators._inputs import Samples, new_samples, training_samples
 from polykern.estimators._kernels import columns_read, named_kernels, reads_indices, stored_dtype
 from polykern.estimators._labels import Targets
@@ -35,14 +35,6 @@ from polykern.solvers import as_solver
 
 # Numbers in one block of kernel values at prediction: 32 MB.
 _BLOCK_NUMBERS = 4_000_000
-
-
-def users_line() -> int:
-    """`stacklevel` of a warning given by the caller of this function, for it to point at the line that called us."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("polykern."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):

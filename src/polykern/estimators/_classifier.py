@@ -9,12 +9,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, column_or_1d
+from sklearn.utils.validation import assert_all_finite
 
 from polykern.bank import KernelBank
 from polykern.estimators._calibration import Sigmoid, fit_sigmoid
 from polykern.estimators._decision import normalised, pairwise_probabilities, votes_with_confidence
-from polykern.estimators._inputs import as_array
+from polykern.estimators._inputs import one_column
 from polykern.estimators._labels import (
     Targets,
     binary_targets,
@@ -302,7 +302,7 @@ def _checked_labels(y: Any, n_samples: int) -> np.ndarray:
     """(n,) labels of any kind, one per sample and none missing."""
     if y is None:
         raise ValueError("MKLClassifier requires y to be passed, but the target y is None: give one label per sample.")
-    labels = column_or_1d(as_array(y), warn=True)
+    labels = one_column(y)
     if len(labels) != n_samples:
         raise ValueError(f"y has {len(labels)} labels and X has {n_samples} samples, expected one label per sample.")
     assert_all_finite(labels, input_name="y")

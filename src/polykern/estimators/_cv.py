@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, indexable
 
 from polykern.bank import KernelBank
-from polykern.estimators._base import users_line
+from polykern.bank.callers import users_line
 from polykern.estimators._classifier import MKLClassifier
 from polykern.estimators._grid import Grid, costs_of, norms_of
 from polykern.estimators._inputs import as_array

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from polykern.bank.callers import users_line
 from polykern.kernels.columns import is_frame, select_columns
 
 # Positions of the columns that kernels read of a table; None for all.
@@ -155,6 +158,19 @@ def _check_finite(matrix: np.ndarray, estimator: Any, read: ColumnsOf) -> None:
         f"X has {int((~finite).sum())} values that are NaN or inf, the first in row {row}, column {where}; kernels "
         "need finite numbers: drop these rows or impute them (sklearn.impute)."
     )
+
+
+def one_column(y: Any) -> np.ndarray:
+    """Labels or targets as (n,); those in a column (n, 1) are taken with scikit-learn's warning."""
+    values = as_array(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            f"A column-vector y was passed when a 1d array was expected: y is {values.shape}, expected "
+            f"({len(values)},), for example y.ravel().",
+            DataConversionWarning,
+            stacklevel=users_line(),
+        )
+    return column_or_1d(values)
 
 
 def as_array(values: Any) -> np.ndarray:

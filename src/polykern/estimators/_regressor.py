@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import assert_all_finite, column_or_1d
+from sklearn.utils.validation import assert_all_finite
 
-from polykern.estimators._inputs import as_array
+from polykern.bank.callers import users_line
+from polykern.estimators._inputs import one_column
 from polykern.estimators._labels import Targets
 from polykern.estimators._parameters import check_between
 from polykern.estimators._supervised import SupervisedMKL
@@ -140,7 +141,7 @@ def _warn_if_all_in_tube(loss: Loss, values: np.ndarray) -> None:
             f"epsilon is {loss.epsilon:g}, and y varies by {spread:.3g} only: a constant has no error, so nothing is "
             "learned; standardise y, or take a smaller epsilon.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=users_line(),
         )
 
 
@@ -148,7 +149,7 @@ def _checked_values(y: Any, n_samples: int) -> np.ndarray:
     """(n,) finite real numbers, one per sample."""
     if y is None:
         raise ValueError("MKLRegressor requires y to be passed, but the target y is None: give one number per sample.")
-    raw = column_or_1d(as_array(y), warn=True)
+    raw = one_column(y)
     if len(raw) != n_samples:
         raise ValueError(f"y has {len(raw)} values and X has {n_samples} samples, expected one value per sample.")
     if raw.dtype.kind == "c":

@@ -11,7 +11,17 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from polykern import MKLClassifier, MKLOneClass, MKLRegressor, kernels, losses, regularizers, solvers
+from polykern import (
+    MKLClassifier,
+    MKLClassifierCV,
+    MKLOneClass,
+    MKLRegressor,
+    kernels,
+    losses,
+    mkl_path,
+    regularizers,
+    solvers,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 4))
@@ -85,6 +95,24 @@ def test_columns_of_an_array_that_no_kernel_reads_may_hold_nan(columns) -> None:
 def test_a_missing_column_is_named_though_another_holds_text() -> None:
     with refused("kernel 0: column 'ages' does not exist; .* did you mean 'age'"):
         MKLClassifier([("a", kernels.RBF(), ["ages"])]).fit(FRAME.assign(town="x"), Y)
+
+
+def test_warnings_point_at_the_users_line() -> None:
+    constant = np.column_stack([X, np.ones(30)])
+    spec = [("first", kernels.RBF(), [0]), ("constant", kernels.Linear(), [4]), ("last", kernels.RBF(), [3])]
+    for fit in (
+        lambda: MKLClassifier(spec, normalize="center").fit(constant, Y),
+        lambda: MKLOneClass(spec, normalize="center").fit(constant),
+        lambda: MKLClassifierCV(spec, Cs=[1.0], ps=[1.0], cv=2, normalize="center").fit(constant, Y),
+        lambda: mkl_path(constant, Y, spec, Cs=[1.0], normalize="center"),
+        lambda: MKLClassifier().fit(X, Y[:, None]),
+        lambda: MKLRegressor().fit(X, X[:, :1]),
+        lambda: MKLRegressor().fit(X, np.linspace(0.0, 0.01, 30)),
+        lambda: mkl_path(X, np.linspace(0.0, 0.01, 30), Cs=[1.0], loss="epsilon_insensitive"),
+    ):
+        with pytest.warns(UserWarning, match="is zero or constant|column-vector y|epsilon is") as caught:
+            fit()
+        assert {one.filename for one in caught} == {__file__}
 
 
 def test_nan_in_y() -> None:
