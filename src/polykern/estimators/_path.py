@@ -106,7 +106,7 @@ def mkl_path(
     Cs : int or list of floats, default=10
         Costs of the losses; a number of them spreads them from 0.01 to 1000, evenly by logarithm.
     ps : list of floats, default=None
-        Instead of Cs: norms of the kernel weights, at one C (`C=...`, 1 by default).
+        Instead of Cs, and of `regularizer`: norms of the kernel weights, at one C (`C=...`, 1 by default).
     loss : str or Loss, default="hinge"
         A loss for labels or for real targets.
     **parameters
@@ -127,6 +127,11 @@ def mkl_path(
     """
     if Cs is not None and ps is not None:
         raise ValueError("Cs and ps are both given, expected one grid: MKLClassifierCV compares both at once.")
+    if ps is not None and "regularizer" in parameters:
+        raise ValueError(
+            f"ps and regularizer={parameters['regularizer']!r} are both given, expected one of them: ps are the norms "
+            "of the kernel weights, one after the other; for one regularizer take Cs."
+        )
     model = _model_for(kernels, loss, parameters)
     settings = model._settings()
     C = check_positive("C", model.C, ": it is the cost of the losses")

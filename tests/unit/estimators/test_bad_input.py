@@ -115,6 +115,13 @@ def test_warnings_point_at_the_users_line() -> None:
         assert {one.filename for one in caught} == {__file__}
 
 
+def test_a_path_over_p_takes_no_regularizer() -> None:
+    for regularizer in ("l2", "l1", regularizers.LpBall(p=2.0)):
+        with refused("ps and regularizer=.* are both given, expected one of them: ps are the norms"):
+            mkl_path(X, Y, ps=[1], regularizer=regularizer)
+    assert mkl_path(X, Y, Cs=[1.0], regularizer="l2").weights.all()
+
+
 def test_nan_in_y() -> None:
     broken = Y.astype(float)
     broken[4] = np.nan
