@@ -36,7 +36,7 @@ def as_regularizer(spec: Any) -> Regularizer:
 
 def _named(name: str) -> float:
     if name not in NAMES:
-        close = difflib.get_close_matches(name, NAMES, n=1)
+        close = difflib.get_close_matches(name.lower(), NAMES, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
             f"regularizer is {name!r}, expected one of {', '.join(map(repr, NAMES))}, a number p >= 1, "

@@ -121,6 +121,8 @@ def test_names_and_numbers_are_about_the_weights(spec, p):
         (0.5, "p of the weight norm is 0.5, expected a number >= 1"),
         ("l3", "expected one of 'l1'"),
         ("simplx", "Did you mean 'simplex'"),
+        ("L1", "regularizer is 'L1', .* Did you mean 'l1'"),
+        ("LInf", "Did you mean 'linf'"),
         (GroupNorm(p=3), "expected a number from 1 to 2 .* use LpBall"),
         (float("nan"), "expected a number >= 1"),
     ],
