@@ -48,7 +48,9 @@ class DualPoints:
             self._drop(int(np.argmin(self.shares)))
         # A new list: who was told how to mix the points keeps the old one.
         self.coefs = [*self.coefs, evaluation.coef]
-        scores = self.problem.bank.scores(evaluation.coef).reshape(len(self.products), -1)
+        given = evaluation.scores
+        scores = self.problem.bank.scores(evaluation.coef) if given is None else given
+        scores = scores.reshape(len(self.products), -1)
         row = scores @ np.column_stack([coef.ravel() for coef in self.coefs]) / self.scale
         m = len(self.coefs)
         larger = np.empty((len(row), m, m))

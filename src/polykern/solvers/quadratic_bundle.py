@@ -84,6 +84,7 @@ class QuadraticBundle(Solver):
                 f"share of QuadraticBundle is {self.share!r}, expected a number from 0 to below 1, or None for the "
                 "choice by the number of kernels."
             )
+        run.keeps_scores = True
         first = first_evaluation(problem, run, start)
         points = DualPoints(problem, first.primal)
         share = FEW_SHARE if problem.bank.n_kernels <= FEW_KERNELS else MANY_SHARE

@@ -43,6 +43,7 @@ class Evaluation:
     conjugate: float
     primal: float
     dual: float
+    scores: Array | None = None  # (F, n, T) K_k a, where the run keeps them
 
     @property
     def lower(self) -> float:
@@ -93,6 +94,7 @@ class Run:
         self.hint: Hint | None = None
         self.stuck = False  # set by a solver whose steps lead nowhere any more
         self.double = False  # low precision first: machines read sums of float32 kernels as float32
+        self.keeps_scores = False  # set by a solver that needs K_k a: the forms come of them, in the same pass
         self.n_machines = 0
         self._machine = machine_for(problem.loss)
         self._scratch: NDArray[Any] | None = None  # the combined kernel of the last machine, its memory for the next
@@ -120,7 +122,9 @@ class Run:
         coef = np.column_stack([s.coef for s in solutions])
         outputs = np.column_stack([s.outputs for s in solutions])
         intercept = np.array([s.intercept for s in solutions])
-        evaluation = self._bounds_at(weights, coef, outputs, intercept, self.problem.forms(coef))
+        scores = self.problem.bank.scores(coef) if self.keeps_scores else None
+        forms = self.problem.forms(coef) if scores is None else np.einsum("knt,nt->k", scores, coef)
+        evaluation = replace(self._bounds_at(weights, coef, outputs, intercept, forms), scores=scores)
         self._offer(evaluation)
         return evaluation
 
