@@ -6,10 +6,13 @@ import base64
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from oracles.hand_made_result import Model, make_result
+from polykern import MKLClassifier, kernels
 from polykern.inspection import Page, write_report
+from polykern.regularizers import GroupedNorm
 
 VOID = {"meta", "img", "br", "link", "hr"}
 
@@ -99,6 +102,17 @@ def test_report_of_a_model(model, tmp_path):
         assert words in reader.text
     assert re.search(r"c 0\.5 50\.0% d 0\.3 30\.0% a 0\.2 20\.0% 1 kernel has weight 0", reader.text)
     assert len(reader.loads) == 2
+
+
+def test_report_of_groups_counts_and_weighs_them(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    spec = [("a", kernels.RBF(), [0]), ("b", kernels.Linear(), [0]), ("c", kernels.RBF(), [1])]
+    groups = {"first": ["a", "b"], "second": ["c"]}
+    model = MKLClassifier(spec, regularizer=GroupedNorm(groups, q=0.75)).fit(X, X[:, 0] > 0)
+    text = Reader(write_report(model, tmp_path / "report.html").read_text(encoding="utf-8")).text
+    assert "regularizer GroupedNorm(2 groups, q=0.75), C 1" in text
+    share = (model.weights_[0] + model.weights_[1]) / model.weights_.sum()
+    assert re.search(rf"group weights \(shares of their sum\) first {share:.4f} #+ second {1 - share:.4f}", text)
 
 
 def test_report_of_a_bare_result_without_history(tmp_path):
