@@ -36,7 +36,7 @@ from polykern.problems.support import supports
 from polykern.solvers.auto import ALL
 
 POWERS = (1.0, 1.25, 2.0)
-TIME_LIMIT = 60.0
+TIME_LIMIT = 30.0
 REPEATS, PATIENCE = 5, 20.0  # runs of each, and seconds after which no further one is begun
 # Most of the floor that training may take: at p = 1, and above.
 WIDE, MANY = {"p=1": 4.0, "p>1": 3.0}, {"p=1": 20.0, "p>1": 10.0}

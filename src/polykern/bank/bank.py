@@ -143,16 +143,19 @@ class KernelBank:
         mixed = np.where(wanted, self._mixed(weights), 0.0)
         combined = checked_out(out, self.n_samples, self.dtype)
         combined[...] = 0
-        distinct = np.zeros((self._n_distinct, self.n_samples))
+        row_of = np.full(self._n_distinct + 1, -1)  # the last one is for kernels that are zero, whose slot is -1
+        parts, n_found = [np.zeros((1, self.n_samples))], 1
         for storage, places in self._storages:
             inside = np.flatnonzero(wanted[places])
             if inside.size:
-                distinct[places[inside]] = storage.sweep(mixed[places[inside]], given, inside, combined)
+                parts.append(storage.sweep(mixed[places[inside]], given, inside, combined))
+                row_of[places[inside]] = np.arange(n_found, n_found + inside.size)
+                n_found += inside.size
         mirror_upper(combined, self.n_jobs)
-        self._finish(int(asked.size + np.count_nonzero(mixed)), int(np.count_nonzero(wanted)) * self.n_samples**2)
-        if not np.isfinite(distinct).all():
+        self._finish(int(asked.size + np.count_nonzero(mixed)), (n_found - 1) * self.n_samples**2)
+        if not all(np.isfinite(part.sum()) for part in parts):
             self.check_finite()
-        return combined, self._spread(distinct)[asked]
+        return combined, _rows_of(parts, np.maximum(row_of[self._slots[asked]], 0))
 
     # ---- products --------------------------------------------------------------------------------------------------
 
@@ -270,3 +273,10 @@ class KernelBank:
         for storage, _ in self._storages:
             storage.release()
         self.counts.add(int(products), int(entries) * self.dtype.itemsize)
+
+
+def _rows_of(parts: list[NDArray[np.float64]], rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Rows of the parts put below each other; the part itself where it is all of them in order."""
+    if len(parts) == 2 and len(rows) == len(parts[1]) and np.array_equal(rows, np.arange(1, len(rows) + 1)):
+        return parts[1]
+    return np.concatenate(parts)[rows]

@@ -112,7 +112,8 @@ class MatrixStorage(Storage):
             return super().sweep(weights, coef, wanted, combined)
         scales = self.scales[wanted]
         products = add_and_multiply(self.in_memory.take(wanted), weights * scales, coef, combined, self.n_jobs)
-        return scales[:, None] * products
+        products *= scales[:, None]
+        return products
 
     def quad_forms(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.in_memory is not None and coef.shape[1] == 1:

@@ -43,6 +43,7 @@ MARGIN = 1.2  # t is at least this times the largest S_k where kernels come in
 LEAST_SHARE = 0.01  # of the products of the bounds: what the products of the kernels start with at least
 LEAST_MULTIPLIER = 0.1  # of the mean force on the variables: what the multipliers of bounds start with
 TO_THE_BORDER = 0.95  # of the way to the border is gone at most
+FIRST_KERNELS = 64  # at most so many say how long the first coefficients are
 FEW_KERNELS, MANY_KERNELS = 24, 64  # so many always take part; above so many at most half leave in one step
 FAR = 0.3  # of t: a kernel with more slack than this ...
 LIGHT = 0.1  # ... and less weight than this share of the mean one is left out
@@ -165,6 +166,7 @@ class _Iterate:
 
     def __init__(self, problem: MKLProblem, start: MKLResult | Evaluation | None, with_all: bool = False) -> None:
         self.problem, self.bank, self.with_all = problem, problem.bank, with_all
+        self.scratch: NDArray[Any] | None = None
         self.layout = layout = _Layout(problem)
         self.ones = layout.ones if problem.fit_intercept else np.empty((len(layout.at), 0))
         first = self._first_point() if start is None else start.coef
@@ -174,7 +176,6 @@ class _Iterate:
         self.weights = np.full(self.n_live, 1.0 / self.n_live)
         if start is not None:
             self.weights = 0.5 * self.weights + 0.5 * start.weights[self.kernels]
-        self.scratch: NDArray[Any] | None = None
         self.settled, self.reviews, self.short_steps = False, list(REVIEWS), 0
         self._pass()
         outputs = self.weights @ self.forces
@@ -189,8 +190,16 @@ class _Iterate:
     def _first_point(self) -> Array:
         """Where the dual objective is largest on the ray to the partner of the best constant output."""
         partner = constant_output_partner(self.problem)
-        largest = float(self.problem.forms(partner).max())
-        return best_length(self.problem, partner, 0.5 * largest) * partner
+        live = np.flatnonzero(~self.bank.null)
+        some = live[:: -(-len(live) // FIRST_KERNELS)]  # a start only: t is above the forms of all kernels anyway
+        return best_length(self.problem, partner, 0.5 * float(self._forms_of(some, partner).max())) * partner
+
+    def _forms_of(self, kernels: NDArray[np.intp], coef: Array) -> Array:
+        """S of some kernels."""
+        if coef.shape[1] > 1:
+            return self.problem.forms(coef)[kernels]
+        _, scores = self.bank.sweep(np.zeros(self.bank.n_kernels), coef[:, 0], kernels=kernels, out=self.scratch)
+        return np.asarray(scores @ coef[:, 0])
 
     # -- one pass over the kernels that take part --------------------------------------------------------------
 
@@ -244,7 +253,14 @@ class _Iterate:
         """The machine at the weights, those headed for zero put there: an answer with exact zeros."""
         headed_for_zero = self.weights / self.weights.max() < self.slacks / self.t
         weights = self._of_all(np.where(headed_for_zero, 0.0, self.weights))
-        run.prefer(run.evaluate(weights / weights.sum(), near=self._near(run)))
+        used = np.flatnonzero(weights)
+
+        def forms_in_use(coef: Array) -> Array:
+            forms = np.zeros(len(weights))
+            forms[used] = self._forms_of(used, coef)
+            return forms
+
+        run.prefer(run.evaluate(weights / weights.sum(), near=self._near(run), forms_of=forms_in_use))
 
     def _near(self, run: Run) -> Evaluation | None:
         """Where the last machine starts: variables on the bounds that they are headed for, so that zeros stay zeros."""

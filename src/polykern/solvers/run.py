@@ -102,8 +102,17 @@ class Run:
 
     # -- the oracle ------------------------------------------------------------------------------------------
 
-    def evaluate(self, weights: Array, near: Evaluation | None = None, tol: float | None = None) -> Evaluation:
-        """Solve the machine at `weights`, starting from the solution at nearby ones."""
+    def evaluate(
+        self,
+        weights: Array,
+        near: Evaluation | None = None,
+        tol: float | None = None,
+        forms_of: Callable[[Array], Array] | None = None,
+    ) -> Evaluation:
+        """Solve the machine at `weights`, starting from the solution at nearby ones.
+
+        `forms_of` gives the forms where those of the kernels with weight are enough: a primal value, no lower bound.
+        """
         matrix = CombinedMatrix(self.problem.bank, weights, self.double, out=self._scratch)
         self._scratch = matrix.dense
         tol = self.inner_tol if tol is None else tol
@@ -122,6 +131,10 @@ class Run:
         coef = np.column_stack([s.coef for s in solutions])
         outputs = np.column_stack([s.outputs for s in solutions])
         intercept = np.array([s.intercept for s in solutions])
+        if forms_of is not None:
+            evaluation = replace(self._bounds_at(weights, coef, outputs, intercept, forms_of(coef)), dual=-np.inf)
+            self._offer(evaluation)
+            return evaluation
         scores = self.problem.bank.scores(coef) if self.keeps_scores else None
         forms = self.problem.forms(coef) if scores is None else np.einsum("knt,nt->k", scores, coef)
         evaluation = replace(self._bounds_at(weights, coef, outputs, intercept, forms), scores=scores)
