@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 # A primal value below this share of the total cost is no scale to measure a gap by (separable data, C -> infinity).
 TINY = 1e-12
+# Of the sum of sizes: as much as rounding changes a sum.
+ROUNDING = 1e-14
 
 
 def relative_gap(primal: float, dual: float) -> float:
@@ -100,6 +102,9 @@ def project_on_sum(point: Array, lower: Array, upper: Array, total: float) -> Ar
             f"No dual variables within their bounds sum to {total:g} (they reach {least:g} to {most:g}): with a bias "
             "there must be samples of positive weight on both sides (two classes)."
         )
+    inside = np.clip(point, lower, upper)
+    if abs(float(inside.sum()) - total) <= ROUNDING * float(np.abs(inside).sum()):
+        return spread_residue(inside, lower, upper, total)  # no more than rounding is missing
     low, high = _shift_bracket(point, lower, upper, total)
     for _ in range(200):
         middle = 0.5 * (low + high)
