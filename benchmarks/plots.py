@@ -8,6 +8,16 @@ from common import ROOT
 PICTURE = ROOT / "docs" / "images" / "speed.png"
 MOST_POINTS = 25
 SMALLEST_GAP = 1e-8
+OTHERS = {
+    "InteriorPoint": "C3",
+    "QuadraticBundle": "C4",
+    "Level": "C5",
+    "SILP": "C6",
+    "Chunking": "C8",
+    "SimpleMKL": "C9",
+    "HessianMKL": "gold",
+    "MirrorDescent": "black",
+}
 
 
 def thinned(result) -> list[list[float]]:
@@ -30,8 +40,8 @@ def draw(measured: list[dict]) -> None:
         _draw_problem(panel, problem)
     panels[0, 0].set_ylabel("certified gap")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False, fontsize=8)
-    figure.tight_layout(rect=(0, 0.07, 1, 1))
+    figure.legend(handles, labels, loc="lower center", ncols=-(-len(labels) // 2), frameon=False, fontsize=8)
+    figure.tight_layout(rect=(0, 0.14, 1, 1))
     figure.savefig(PICTURE, dpi=90)
     plt.close(figure)
 
@@ -53,6 +63,4 @@ def _style(run: dict) -> dict | None:
     if run["solver"] == "auto":
         colour = {1.0: "C0", 1.25: "C1", 2.0: "C2"}[run["p"]]
         return {"label": f"default, p = {run['p']:g}", "color": colour} if run["tol"] < 1e-3 else None
-    others = ("InteriorPoint", "Level", "SILP", "SimpleMKL")
-    place = others.index(run["solver"]) if run["solver"] in others else len(others)
-    return {"label": f"{run['solver']}, p = 1", "color": f"C{3 + place}", "alpha": 0.5}
+    return {"label": f"{run['solver']}, p = 1", "color": OTHERS.get(run["solver"], "0.5"), "alpha": 0.6}
