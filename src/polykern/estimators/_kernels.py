@@ -70,6 +70,9 @@ def named_kernels(spec: Any, features: Any = 1) -> NamedKernels:
 
 def reads_indices(spec: Any) -> bool:
     """Whether X holds sample indices for these kernels; False too where `spec` is a mistake, which fit will name."""
+    if isinstance(spec, list) and all(isinstance(item, tuple) and len(item) == 2 for item in spec):
+        kinds = {getattr(kernel, "input_kind", None) for _, kernel in spec}  # hundreds of named kernels, looked through
+        return kinds == {"indices"}
     try:
         return all(
             isinstance(entry.kernel, Kernel) and entry.kernel.input_kind == "indices" for entry in _entries(spec)
