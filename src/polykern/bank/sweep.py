@@ -8,7 +8,7 @@ products are float64, whatever the type of the entries (see `products`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,34 +98,30 @@ def add_and_multiply(
 ) -> Array:
     """combined += sum_k factors_k K_k on and above the diagonal; returns K_k @ vector, (F, n)."""
     weights = factors.astype(combined.dtype)
-    by_rows = some.n_samples < SHORT_ROWS
-    n_pieces = PIECES if some.n_entries > SMALL else 1
-    cuts = _even_cuts(some.n_samples, n_pieces) if by_rows else _rows_of_equal_area(some.n_samples, n_pieces)
-    add = _add_and_multiply_rows if by_rows else _add_and_multiply_triangle
-    shape = (len(some.addresses), some.n_samples)
-    parts = np.empty((1, *shape)) if by_rows else np.zeros((len(cuts), *shape))
+    add = _add_and_multiply_rows if some.n_samples < SHORT_ROWS else _add_and_multiply_triangle
 
-    def work(piece: int) -> None:
-        for band in _bands(cuts[piece], some.n_samples):
-            add(some.place, weights, vector, band, combined, parts[0 if by_rows else piece])
+    def work(cut: tuple[int, int], products: Array) -> None:
+        for band in _bands(cut, some.n_samples):
+            add(some.place, weights, vector, band, combined, products)
 
-    run_compiled(work, range(len(cuts)), n_jobs if n_pieces > 1 else 1)
-    return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
+    return _products(some, work, n_jobs)
 
 
 def multiply(some: Matrices, vector: Array, n_jobs: int | None) -> Array:
     """K_k @ vector for every matrix: (F, n)."""
+    one = _multiply_rows if some.n_samples < SHORT_ROWS else _multiply_triangle
+    return _products(some, lambda cut, products: one(some.place, vector, cut, products), n_jobs)
+
+
+def _products(some: Matrices, work: Callable[[tuple[int, int], Array], None], n_jobs: int | None) -> Array:
+    """(F, n) products that `work` makes of spans of rows: whole rows into one array, triangles into one array each."""
     by_rows = some.n_samples < SHORT_ROWS
     n_pieces = PIECES if some.n_entries > SMALL else 1
     cuts = _even_cuts(some.n_samples, n_pieces) if by_rows else _rows_of_equal_area(some.n_samples, n_pieces)
-    one = _multiply_rows if by_rows else _multiply_triangle
     shape = (len(some.addresses), some.n_samples)
     parts = np.empty((1, *shape)) if by_rows else np.zeros((len(cuts), *shape))
-
-    def work(piece: int) -> None:
-        one(some.place, vector, cuts[piece], parts[0 if by_rows else piece])
-
-    run_compiled(work, range(len(cuts)), n_jobs if n_pieces > 1 else 1)
+    pieces = [(cut, parts[0 if by_rows else place]) for place, cut in enumerate(cuts)]
+    run_compiled(lambda piece: work(*piece), pieces, n_jobs if n_pieces > 1 else 1)
     return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
 
 

@@ -64,7 +64,7 @@ class QuadraticBundle(Solver):
     ----------
     share : float, optional
         Where the level lies between the lower (0) and the upper bound (1); 0 is the model's minimum. By default 0.6 for
-        more than 32 kernels; for fewer it begins at 0.15, falls to 0 where the model is right, and rises where not.
+        more than 64 kernels; for fewer it begins at 0.15, falls to 0 where the model is right, and rises where not.
 
     Examples
     --------

@@ -229,7 +229,10 @@ class Run:
         if self.hoped_gap <= self.tol < self.gap:
             self.prove_hint()
         if not self.double and self._rounding_matters():
-            self._go_on_in_double()
+            self.double = True
+            self._measure_best()
+        elif self.gap <= self.tol and self._still_rounded():
+            self._measure_best()
         record = self._record()
         self.history.append(record)
         best = self._require_best()
@@ -277,9 +280,12 @@ class Run:
         size = max(abs(best.primal), TINY)
         return 0.5 * float(np.finfo(np.float32).eps) * largest * float(np.sum(best.coef**2)) / size
 
-    def _go_on_in_double(self) -> None:
-        """High precision last: machines on sums in float64 from now on, and the best point so far taken anew."""
-        self.double = True
+    def _still_rounded(self) -> bool:
+        """Machines should read sums in float64, and had to go on in float32: no such matrix fits."""
+        return self.double and not self.problem.bank.fits_combined_double
+
+    def _measure_best(self) -> None:
+        """The best point so far, taken anew with all sums in float64."""
         best = self._require_best()
         outputs, forms = self.problem.outputs(best.point), self.problem.forms(best.coef)
         self.best = self._bounds_at(best.weights, best.coef, outputs, best.intercept, forms)
@@ -310,6 +316,8 @@ class Run:
 
     def result(self, status: Status, solver: str) -> MKLResult:
         """The best primal point and the best proved bound."""
+        if self._still_rounded():
+            self._measure_best()
         self.prove_hint()
         best = self._require_best()
         n_kernel_products, bytes_moved = self.spent()

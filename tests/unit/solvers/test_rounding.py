@@ -64,3 +64,9 @@ def test_the_primal_value_is_right_where_float32_sums_are_not(monkeypatch):
     stay_rough(monkeypatch)
     rough = LpAnalytic().solve(problem, tol=1e-3)
     assert abs(rough.primal / primal_of(problem, rough) - 1) > 1e-4, "the test has lost its point"
+
+
+def test_the_primal_value_is_right_where_no_matrix_of_float64_fits(problem, monkeypatch):
+    monkeypatch.setattr(type(problem.bank), "fits_combined_double", False)
+    result = LpAnalytic().solve(problem, tol=1e-9, max_iter=40)
+    assert result.primal == pytest.approx(primal_of(problem, result), rel=1e-12)
