@@ -42,9 +42,11 @@ def single_feature_gaussians(n_features: int, most: int) -> list[OnColumns]:
 # ---- table 1: descriptors of images and digits, five widths each
 # ------------------------------------------------------------------------------------------------------------------
 
-# The paper takes widths from 1e-4 to 1 in equal steps of their logarithm, for distances that are not ours. Here they
-# are these multiples of 1 / mean distance over the pairs of training samples: exp(-multiple * distance / mean).
-MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
+# The paper's widths, from 1e-4 to 1 in equal steps of their logarithm, for distances in units of their mean over the
+# pairs of training samples: exp(-multiple * distance / mean). Wider ranges change what is found: with 3 and 10 among
+# them, all learned weights go to these, whose classes of 15 images are the easiest to separate, and the test images of
+# caltech101 suffer (51 % in place of 62 %).
+MULTIPLES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
 CALTECH_GRIDS = {
     "sift_gray": (4, 2, 1),
     "sift_hsv": (4, 2, 1),
