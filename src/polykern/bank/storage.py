@@ -94,7 +94,11 @@ class Storage(ABC):
         """out[i] = K_k[rows x cols] for every wanted kernel k = wanted[i]."""
         place = {k: i for i, k in enumerate(wanted)}
         for k, block in self.each(rows, cols, wanted):
-            np.multiply(block, self.scales[k], out=out[place[k]], casting="same_kind")
+            target, scale = out[place[k]], self.scales[k]
+            if scale == 1.0:
+                target[...] = block
+            else:  # a factor of the entries' own type: with a wider one numpy would go through a buffer
+                np.multiply(block, target.dtype.type(scale), out=target, casting="same_kind")
 
     def add_combined(self, weights: NDArray[np.float64], rows: Rows, cols: Rows, out: NDArray[Any]) -> None:
         """out += sum_k weights_k K_k[rows x cols]; kernels of weight 0 are not touched."""
