@@ -16,7 +16,7 @@ ORDER = (
     {"bank"},
     {"problems"},
     {"machines"},
-    {"solvers"},
+    {"weighting", "solvers"},
     {"estimators"},
     {"inspection", "datasets"},
 )

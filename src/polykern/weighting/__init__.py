@@ -1,5 +1,25 @@
 """Two-stage methods: kernel weights first, then any kernel machine (`TwoStageMKL`)."""
 
+from polykern.weighting.align import Align
+from polykern.weighting.alignf import AlignF
 from polykern.weighting.base import Weighting
+from polykern.weighting.best import Best
+from polykern.weighting.cka import CKA
+from polykern.weighting.f_heuristic import FHeuristic
+from polykern.weighting.names import as_weighting
+from polykern.weighting.product import Product
+from polykern.weighting.pwmk import PWMK
+from polykern.weighting.uniform import Uniform
 
-__all__ = ["Weighting"]
+__all__ = [
+    "CKA",
+    "PWMK",
+    "Align",
+    "AlignF",
+    "Best",
+    "FHeuristic",
+    "Product",
+    "Uniform",
+    "Weighting",
+    "as_weighting",
+]

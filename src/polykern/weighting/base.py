@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+
+from polykern.kernels import Kernel
 
 if TYPE_CHECKING:
     from polykern.bank import KernelBank
@@ -26,3 +29,7 @@ class Weighting(BaseEstimator):
     def weights(self, bank: KernelBank, y: NDArray[np.generic], random_state: np.random.RandomState) -> Array:
         """The weights for the kernels of `bank`; deterministic for a given state of `random_state`."""
         raise NotImplementedError
+
+    def terms(self, names: Sequence[str], kernels: Sequence[Kernel]) -> tuple[Sequence[str], Sequence[Kernel]]:
+        """The kernels that get weights, with their names: those that are given, or what the method makes of them."""
+        return names, kernels
