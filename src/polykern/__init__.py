@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polykern import bank, datasets, inspection, kernels, losses, problems, regularizers, solvers
     from polykern.estimators import (
+        LPBetaClassifier,
         MKLClassifier,
         MKLClassifierCV,
         MKLOneClass,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "LPBetaClassifier",
     "MKLClassifier",
     "MKLClassifierCV",
     "MKLOneClass",
@@ -52,6 +54,7 @@ __all__ = [
 
 # Where each lazy name lives; a public name that is not here is a submodule.
 _HOMES = {
+    "LPBetaClassifier": "polykern.estimators",
     "MKLClassifier": "polykern.estimators",
     "MKLClassifierCV": "polykern.estimators",
     "MKLOneClass": "polykern.estimators",

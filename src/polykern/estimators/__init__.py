@@ -2,11 +2,13 @@
 
 from polykern.estimators._classifier import MKLClassifier
 from polykern.estimators._cv import MKLClassifierCV, MKLRegressorCV
+from polykern.estimators._lp_beta import LPBetaClassifier
 from polykern.estimators._one_class import MKLOneClass
 from polykern.estimators._path import MKLPath, mkl_path
 from polykern.estimators._regressor import MKLRegressor
 
 __all__ = [
+    "LPBetaClassifier",
     "MKLClassifier",
     "MKLClassifierCV",
     "MKLOneClass",
