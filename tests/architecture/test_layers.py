@@ -17,6 +17,7 @@ ORDER = (
     {"problems"},
     {"machines"},
     {"weighting", "solvers"},
+    {"measures"},
     {"estimators"},
     {"inspection", "datasets"},
 )
