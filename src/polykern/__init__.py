@@ -15,7 +15,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polykern import bank, datasets, inspection, kernels, losses, problems, regularizers, solvers
+    from polykern import (
+        bank,
+        datasets,
+        inspection,
+        kernels,
+        losses,
+        measures,
+        problems,
+        regularizers,
+        solvers,
+        weighting,
+    )
     from polykern.estimators import (
         LPBetaClassifier,
         MKLClassifier,
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
         MKLPath,
         MKLRegressor,
         MKLRegressorCV,
+        TwoStageMKL,
         mkl_path,
     )
     from polykern.problems.result import MKLResult, Status
@@ -40,16 +52,19 @@ __all__ = [
     "MKLRegressorCV",
     "MKLResult",
     "Status",
+    "TwoStageMKL",
     "__version__",
     "bank",
     "datasets",
     "inspection",
     "kernels",
     "losses",
+    "measures",
     "mkl_path",
     "problems",
     "regularizers",
     "solvers",
+    "weighting",
 ]
 
 # Where each lazy name lives; a public name that is not here is a submodule.
@@ -63,6 +78,7 @@ _HOMES = {
     "MKLRegressorCV": "polykern.estimators",
     "MKLResult": "polykern.problems.result",
     "Status": "polykern.problems.result",
+    "TwoStageMKL": "polykern.estimators",
     "mkl_path": "polykern.estimators",
 }
 
