@@ -6,6 +6,7 @@ from polykern.estimators._lp_beta import LPBetaClassifier
 from polykern.estimators._one_class import MKLOneClass
 from polykern.estimators._path import MKLPath, mkl_path
 from polykern.estimators._regressor import MKLRegressor
+from polykern.estimators._two_stage import TwoStageMKL
 
 __all__ = [
     "LPBetaClassifier",
@@ -15,5 +16,6 @@ __all__ = [
     "MKLPath",
     "MKLRegressor",
     "MKLRegressorCV",
+    "TwoStageMKL",
     "mkl_path",
 ]

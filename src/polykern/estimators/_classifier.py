@@ -298,26 +298,28 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
         self._sigmoids = [fit_sigmoid(f, codes == first + column, data.weights) for column, f in enumerate(columns.T)]
 
 
-def _checked_labels(y: Any, n_samples: int) -> np.ndarray:
+def _checked_labels(
+    y: Any, n_samples: int, owner: str = "MKLClassifier", otherwise: str = "MKLRegressor takes real numbers"
+) -> np.ndarray:
     """(n,) labels of any kind, one per sample and none missing."""
     if y is None:
-        raise ValueError("MKLClassifier requires y to be passed, but the target y is None: give one label per sample.")
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None: give one label per sample.")
     labels = one_column(y)
     if len(labels) != n_samples:
         raise ValueError(f"y has {len(labels)} labels and X has {n_samples} samples, expected one label per sample.")
     assert_all_finite(labels, input_name="y")
-    _check_labels(labels)
+    _check_labels(labels, otherwise)
     return labels
 
 
-def _check_labels(labels: np.ndarray) -> None:
+def _check_labels(labels: np.ndarray, otherwise: str) -> None:
     missing = np.flatnonzero([label is None for label in labels])
     if missing.size:
         raise ValueError(f"y has no label for sample {missing[0]}, expected one for every sample: leave it out.")
     try:
         check_classification_targets(labels)
     except ValueError as error:
-        raise ValueError(f"{str(error).rstrip('.')}; MKLRegressor takes real numbers.") from error
+        raise ValueError(f"{str(error).rstrip('.')}; {otherwise}.") from error
 
 
 def _check_multiclass(multiclass: Any, loss: Any) -> None:

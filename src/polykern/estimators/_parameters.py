@@ -56,6 +56,8 @@ _WITH_PARAMETERS = {
     "solver": "an object of polykern.solvers",
     "loss": "an object of polykern.losses",
     "kernels": "one kernel object",
+    "weighting": "an object of polykern.weighting",
+    "learner": "learner=SVC()",
 }
 
 

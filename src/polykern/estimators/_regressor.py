@@ -145,10 +145,12 @@ def _warn_if_all_in_tube(loss: Loss, values: np.ndarray) -> None:
         )
 
 
-def _checked_values(y: Any, n_samples: int) -> np.ndarray:
+def _checked_values(
+    y: Any, n_samples: int, owner: str = "MKLRegressor", otherwise: str = "MKLClassifier takes labels"
+) -> np.ndarray:
     """(n,) finite real numbers, one per sample."""
     if y is None:
-        raise ValueError("MKLRegressor requires y to be passed, but the target y is None: give one number per sample.")
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None: give one number per sample.")
     raw = one_column(y)
     if len(raw) != n_samples:
         raise ValueError(f"y has {len(raw)} values and X has {n_samples} samples, expected one value per sample.")
@@ -157,6 +159,6 @@ def _checked_values(y: Any, n_samples: int) -> np.ndarray:
     try:
         values = raw.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y is of type {raw.dtype}, expected real numbers; MKLClassifier takes labels.") from error
+        raise ValueError(f"y is of type {raw.dtype}, expected real numbers; {otherwise}.") from error
     assert_all_finite(values, input_name="y")
     return values
