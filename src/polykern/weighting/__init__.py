@@ -6,6 +6,7 @@ from polykern.weighting.base import Weighting
 from polykern.weighting.best import Best
 from polykern.weighting.cka import CKA
 from polykern.weighting.f_heuristic import FHeuristic
+from polykern.weighting.margin_lp import MarginLP
 from polykern.weighting.names import as_weighting
 from polykern.weighting.product import Product
 from polykern.weighting.pwmk import PWMK
@@ -18,6 +19,7 @@ __all__ = [
     "AlignF",
     "Best",
     "FHeuristic",
+    "MarginLP",
     "Product",
     "Uniform",
     "Weighting",

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polykern.parallel import run_blocks, spans, worth_threads
+
 if TYPE_CHECKING:
     from polykern.bank import KernelBank
 
@@ -27,6 +29,10 @@ Array = NDArray[np.float64]
 
 # Where at most this share of the kernels is in use, they are summed one by one: the others are not read.
 _FEW = 0.5
+# Up to so many classes their means are products with as many columns; beyond, adding up the rows of one class after the
+# other reads every entry once, whatever the number of classes.
+_FEW_CLASSES = 20
+_BLOCK_ENTRIES = 1 << 22  # numbers, of all kernels
 
 
 class KernelMargin:
@@ -39,6 +45,12 @@ class KernelMargin:
     y : (n,) array of int
         Class of each sample, two classes or more, none empty.
 
+    Attributes
+    ----------
+    n_kernels, n_classes : int
+    null : (F,) array of bool
+        Kernels that are zero everywhere; their margin is 0.
+
     Examples
     --------
     >>> import numpy as np
@@ -50,30 +62,32 @@ class KernelMargin:
     2.0
     """
 
-    def __init__(self, bank: KernelBank, y: NDArray[np.integer]) -> None:
+    def __init__(self, bank: KernelBank, y: NDArray[np.generic]) -> None:
         self.y = checked_classes(y, bank.n_samples)
         self.n_classes = int(self.y.max()) + 1
+        self.n_kernels = bank.n_kernels
+        self.null = bank.null
         # (F, c - 1, n): row j is about class j, or j + 1 from the own class on. Classes before samples: minima over the
         # classes of all samples at once are what every call asks for.
-        self._eta = self._against_rivals(bank.scores(_class_means(self.y)))
+        self._eta = self._against_rivals(class_means(bank, self.y))
         self._rows = self._eta.reshape(len(self._eta), -1)
 
     def __repr__(self) -> str:
-        return f"KernelMargin({len(self._eta)} kernels, {len(self.y)} samples, {self.n_classes} classes)"
+        return f"KernelMargin({self.n_kernels} kernels, {len(self.y)} samples, {self.n_classes} classes)"
 
     def _against_rivals(self, means: Array) -> Array:
         eta = np.empty((len(means), self.n_classes - 1, len(self.y)))
         samples = np.arange(len(self.y))
-        for one, of_samples in zip(eta, means, strict=True):
-            own = of_samples[samples, self.y]
+        for one, of_classes in zip(eta, means, strict=True):
+            own = of_classes[self.y, samples]
             for j in range(self.n_classes - 1):
-                np.subtract(own, of_samples[samples, j + (j >= self.y)], out=one[j])
+                np.subtract(own, of_classes[j + (j >= self.y), samples], out=one[j])
         return eta
 
     @property
     def differences(self) -> Array:
         """(F, n, c) eta_k(x_i, y_i, y), made anew; +inf for the own class, which is no rival."""
-        found = np.full((len(self._eta), len(self.y), self.n_classes), np.inf)
+        found = np.full((self.n_kernels, len(self.y), self.n_classes), np.inf)
         samples = np.arange(len(self.y))
         for j in range(self.n_classes - 1):
             found[:, samples, j + (j >= self.y)] = self._eta[:, j]
@@ -103,8 +117,8 @@ class KernelMargin:
     def _mixed(self, weights: ArrayLike) -> Array:
         """(c - 1, n): weights . eta."""
         given = np.asarray(weights, dtype=np.float64)
-        if given.shape != (len(self._eta),):
-            raise ValueError(f"weights have shape {given.shape}, expected {(len(self._eta),)}: one for each kernel.")
+        if given.shape != (self.n_kernels,):
+            raise ValueError(f"weights have shape {given.shape}, expected {(self.n_kernels,)}: one for each kernel.")
         used = np.flatnonzero(given)
         if len(used) > _FEW * len(given):
             return np.asarray((given @ self._rows).reshape(self._eta.shape[1:]))
@@ -114,7 +128,7 @@ class KernelMargin:
         return mixed
 
 
-def checked_classes(y: NDArray[np.integer], n_samples: int) -> NDArray[np.intp]:
+def checked_classes(y: NDArray[np.generic], n_samples: int) -> NDArray[np.intp]:
     """`y` if it names the class of each sample, 0 .. c - 1, with two classes or more and none empty."""
     given = np.asarray(y)
     if given.shape != (n_samples,):
@@ -138,7 +152,22 @@ def checked_classes(y: NDArray[np.integer], n_samples: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def _class_means(y: NDArray[np.intp]) -> Array:
-    """(n, c): columns whose product with a kernel is its mean over each class."""
-    members = y[:, np.newaxis] == np.arange(y.max() + 1)
-    return members / members.sum(axis=0)
+def class_means(bank: KernelBank, y: NDArray[np.intp]) -> Array:
+    """(F, c, n): mean of K_k(x_i, x') over the x' of each class."""
+    counts = np.bincount(y)
+    if len(counts) <= _FEW_CLASSES:
+        members = y[:, np.newaxis] == np.arange(len(counts))
+        return bank.scores(members / counts).transpose(0, 2, 1)
+    height = max(1, _BLOCK_ENTRIES // (bank.n_kernels * bank.n_samples))
+    means = np.zeros((bank.n_kernels, len(counts), bank.n_samples))
+
+    def add_up(j: int) -> None:
+        members = np.flatnonzero(y == j)
+        for span in spans(len(members), height):
+            block = bank.blocks(members[span], slice(0, bank.n_samples))
+            means[:, j] += (np.ones((1, block.shape[1]), dtype=block.dtype) @ block)[:, 0]
+        means[:, j] /= counts[j]
+
+    work = bank.n_kernels * bank.n_samples**2
+    run_blocks(add_up, range(len(counts)), worth_threads(bank.n_jobs, work))
+    return means

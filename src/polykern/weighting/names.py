@@ -11,6 +11,7 @@ from polykern.weighting.base import Weighting
 from polykern.weighting.best import Best
 from polykern.weighting.cka import CKA
 from polykern.weighting.f_heuristic import FHeuristic
+from polykern.weighting.margin_lp import MarginLP
 from polykern.weighting.product import Product
 from polykern.weighting.pwmk import PWMK
 from polykern.weighting.uniform import Uniform
@@ -24,6 +25,7 @@ NAMES: dict[str, type[Weighting]] = {
     "cka": CKA,
     "pwmk": PWMK,
     "f-heuristic": FHeuristic,
+    "margin-lp": MarginLP,
 }
 
 

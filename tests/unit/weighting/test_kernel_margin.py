@@ -9,6 +9,7 @@ from oracles.kernel_margin import differences_by_loops, margins_by_loops
 from oracles.mkl_cases import random_kernels
 from polykern.bank import build_bank
 from polykern.kernels import Precomputed
+from polykern.weighting import kernel_margin
 from polykern.weighting.kernel_margin import KernelMargin
 
 CLASSES = {
@@ -72,6 +73,17 @@ def test_the_smallest_margin_and_its_cut(case):
         assert slope @ weights == pytest.approx(value, abs=1e-12)
         for others in weightings(len(eta), seed=1):
             assert margin.minimum(others)[0] <= slope @ others + 1e-12
+
+
+def test_means_of_many_classes_are_read_off_the_rows_of_each(monkeypatch):
+    y = np.random.default_rng(0).permutation(np.arange(75) % 25)
+    kernels = random_kernels(75, 3, seed=0)
+    expected = differences_by_loops(kernels, y)
+    for entries in (kernel_margin._BLOCK_ENTRIES, 3 * 75 * 2):
+        monkeypatch.setattr(kernel_margin, "_BLOCK_ENTRIES", entries)
+        found = margin_of(kernels, y).differences
+        found[:, np.arange(75), y] = 0.0
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_kernels_in_float32():
