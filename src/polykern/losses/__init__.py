@@ -4,6 +4,7 @@ from polykern.losses.base import Loss
 from polykern.losses.epsilon_insensitive import EpsilonInsensitive
 from polykern.losses.hinge import Hinge
 from polykern.losses.logistic import Logistic
+from polykern.losses.multiclass_hinge import MulticlassHinge
 from polykern.losses.names import as_loss
 from polykern.losses.one_class import OneClass
 from polykern.losses.smooth_hinge import SmoothHinge
@@ -15,6 +16,7 @@ __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
+    "MulticlassHinge",
     "OneClass",
     "SmoothHinge",
     "Squared",

@@ -21,7 +21,9 @@ class Loss(BaseEstimator):
     """
 
     targets: ClassVar[str] = "signs"
-    """What y holds: "signs" (-1, +1), "real" numbers, or "none"."""
+    """What y holds: "signs" (-1, +1), "real" numbers, "classes" (a row of zeros and a one), or "none"."""
+    joint: ClassVar[bool] = False
+    """All outputs of a sample enter together: f, y and u are (n, c), and values are (n,)."""
     smooth: ClassVar[bool] = False
     """Differentiable everywhere with a second derivative (Newton); otherwise piecewise linear (SMO)."""
     bias_sum: ClassVar[float] = 0.0

@@ -9,6 +9,7 @@ from polykern.losses.base import Loss
 from polykern.losses.epsilon_insensitive import EpsilonInsensitive
 from polykern.losses.hinge import Hinge
 from polykern.losses.logistic import Logistic
+from polykern.losses.multiclass_hinge import MulticlassHinge
 from polykern.losses.one_class import OneClass
 from polykern.losses.smooth_hinge import SmoothHinge
 from polykern.losses.squared import Squared
@@ -19,6 +20,7 @@ CLASSIFICATION = {
     "squared_hinge": SquaredHinge,
     "smooth_hinge": SmoothHinge,
     "logistic": Logistic,
+    "multiclass": MulticlassHinge,
 }
 REGRESSION = {"epsilon_insensitive": EpsilonInsensitive, "squared": Squared}
 NOVELTY = {"one_class": OneClass}

@@ -147,6 +147,11 @@ class CombinedMatrix:
             rows = self.rows(idx[piece])
             add_rows(rows, np.arange(len(rows)), factors[piece], total)
 
+    def add_products(self, idx: NDArray[np.intp], factors: Array, total: Array) -> None:
+        """total += K[:, idx] @ factors, (n, c), in place: matrix products on a few rows at a time, in float64."""
+        for piece in spans(len(idx), 2 * _ROWS_AT_ONCE):
+            total += self.rows(idx[piece]).T.astype(np.float64) @ factors[piece]
+
     def matvec(self, coef: Array) -> Array:
         """K @ coef; reads only the rows where coef is not zero."""
         support = np.flatnonzero(coef)

@@ -52,8 +52,11 @@ class MachineProblem:
 
     def loss_sum(self, outputs: Array, intercept: float) -> float:
         """sum_i C_i loss(outputs_i + intercept, y_i) + bias_sum * intercept."""
-        losses = float(self.costs @ self.loss.value(outputs + intercept, self.y))
-        return losses + self.loss.bias_sum * float(intercept)
+        return float(self.losses(outputs, intercept).sum()) + self.loss.bias_sum * float(intercept)
+
+    def losses(self, outputs: Array, intercept: float) -> Array:
+        """(n,) C_i loss(outputs_i + intercept, y_i)."""
+        return self.costs * self.loss.value(outputs + intercept, self.y)
 
     def conjugate_sum(self, coef: Array) -> float:
         """sum_i (C_i loss)^*(-a_i); a sample of cost 0 allows a_i = 0 only."""

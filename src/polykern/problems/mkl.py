@@ -3,7 +3,8 @@
     min_{f_1..f_F, bias}  Omega(|f_1|, .., |f_F|) + sum_i C_i loss(sum_k f_k(x_i) + bias, y_i) + bias_sum * bias
     max_a                 -conj(a) - Omega^*(sqrt(S)),   S_k = trace(a' K_k a),   sum a = bias_sum where there is a bias
 
-with f_k = b_k K_k a. Several outputs that share the kernel weights (one-vs-rest) are columns of `targets`, and of a.
+with f_k = b_k K_k a. Several outputs that share the kernel weights (one-vs-rest) are columns of `targets`, and of a;
+so are the classes of a joint loss, which looks at all columns of a sample together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern.losses import Loss
+from polykern.problems.joint_machine import JointMachineProblem
 from polykern.problems.machine import MachineProblem, relative_gap
 from polykern.regularizers import Regularizer
 
@@ -58,6 +60,8 @@ class MKLProblem:
                 raise ValueError(f"{name} has shape {values.shape}, expected (samples, outputs) = {shape}.")
         if self.loss.needs_intercept and not self.fit_intercept:
             raise ValueError(f"fit_intercept is False, but {type(self.loss).__name__} needs a bias: leave it True.")
+        if self.loss.joint and self.fit_intercept:
+            raise ValueError(f"fit_intercept is True, but {type(self.loss).__name__} has no bias: leave it False.")
 
     @property
     def n_outputs(self) -> int:
@@ -72,13 +76,22 @@ class MKLProblem:
         """Every output with the weights fixed."""
         return [self.column(output) for output in range(self.n_outputs)]
 
+    def parts(self) -> list[tuple[Any, Any]]:
+        """(columns, machine problem) of what is solved on its own at fixed weights: every output, or all of a joint loss.
+
+        `columns` is an index of the second axis: a number, for problems on (n,) arrays, or a slice, for (n, c) ones.
+        """
+        if self.loss.joint:
+            return [(slice(None), JointMachineProblem(self.loss, self.targets, self.costs[:, 0]))]
+        return list(enumerate(self.columns()))
+
     # -- the two objectives ----------------------------------------------------------------------------------
 
     def primal(self, point: Point, *, outputs: Array | None = None, forms: Array | None = None) -> float:
         """Omega(|f_k|) + the losses: an upper bound of the optimum. |f_k|^2 = b_k^2 S_k."""
         outputs = self.outputs(point) if outputs is None else outputs
         norms = point.weights * np.sqrt(np.maximum(self.forms(point.coef) if forms is None else forms, 0.0))
-        losses = (c.loss_sum(outputs[:, t], point.intercept[t]) for t, c in enumerate(self.columns()))
+        losses = (part.loss_sum(outputs[:, at], point.intercept[at]) for at, part in self.parts())
         return self.regularizer.value(norms) + float(sum(losses))
 
     def dual(self, coef: Array, *, forms: Array | None = None) -> float:
@@ -88,7 +101,7 @@ class MKLProblem:
 
     def conjugate_sum(self, coef: Array) -> float:
         """conj(a) over all outputs."""
-        return float(sum(c.conjugate_sum(coef[:, t]) for t, c in enumerate(self.columns())))
+        return float(sum(part.conjugate_sum(coef[:, at]) for at, part in self.parts()))
 
     def certificate(self, point: Point, dual_coef: Array | None = None) -> Certificate:
         """Bounds at `point`; the lower one from `dual_coef` where another dual point is better than the point's own."""
@@ -108,11 +121,11 @@ class MKLProblem:
 
     def feasible(self, coef: Array) -> Array:
         """Dual-feasible point nearest to `coef`, output by output."""
-        return np.column_stack([c.feasible(coef[:, t]) for t, c in enumerate(self.columns())])
+        return np.column_stack([part.feasible(coef[:, at]) for at, part in self.parts()])
 
     def best_intercept(self, outputs: Array) -> Array:
         """(T,) biases that minimise the losses."""
-        return np.array([c.best_intercept(outputs[:, t]) for t, c in enumerate(self.columns())])
+        return np.hstack([part.best_intercept(outputs[:, at]) for at, part in self.parts()])
 
     # -- optimality, condition by condition ------------------------------------------------------------------
 
@@ -147,9 +160,9 @@ class MKLProblem:
 
     def _fenchel_young(self, coef: Array, outputs: Array) -> float:
         """sum_i C loss(z_i) + (C loss)^*(-a_i) + a_i z_i >= 0, zero where a_i matches the slope at z_i."""
-        losses = self.costs * self.loss.value(outputs, self.targets)
-        conjugates = np.column_stack([c.conjugates(coef[:, t]) for t, c in enumerate(self.columns())])
-        return max(0.0, float(np.sum(losses + conjugates + coef * outputs)))
+        zero = np.zeros(self.n_outputs)
+        losses = sum(part.losses(outputs[:, at], zero[at]).sum() for at, part in self.parts())
+        return max(0.0, float(losses + self.conjugate_sum(coef) + np.vdot(coef, outputs)))
 
 
 def as_columns(values: Any) -> Array:

@@ -19,7 +19,7 @@ class Requirements:
     The norm p of the weight set lies between `least_weight_norm` (left out if `open_below`) and `most_weight_norm`;
     `grouped` admits groups of kernels (GroupedNorm), whose weights lie in no ball, with q from `least_group_q`.
     `most_outputs` and `most_variables` (outputs x samples) bound the size, `in_memory` asks for room for one combined
-    kernel.
+    kernel; `joint_loss` admits losses that look at all outputs of a sample together.
     """
 
     least_weight_norm: float = 1.0
@@ -31,6 +31,7 @@ class Requirements:
     in_memory: bool = False
     grouped: bool = False
     least_group_q: float = 0.5
+    joint_loss: bool = True
 
     def admits_norm(self, p: float) -> bool:
         """The weight set |b|_p <= 1 is within reach."""
@@ -63,6 +64,8 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
             return f"{name} handles groups with q >= {least:g}; {type(regularizer).__name__} has q = {q:g}."
     elif not solver.requires.admits_norm(p):
         return f"{name} handles weight sets with {solver.requires.describe_norms()}; {_in_weights(regularizer)}."
+    if loss.joint and not solver.requires.joint_loss:
+        return f"{name} handles losses of single outputs; {type(loss).__name__} looks at all of them together."
     if solver.requires.smooth_loss is not None and solver.requires.smooth_loss != loss.smooth:
         kind = "smooth" if solver.requires.smooth_loss else "piecewise linear"
         return f"{name} handles {kind} losses only; {type(loss).__name__} is not."

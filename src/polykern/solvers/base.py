@@ -119,7 +119,7 @@ def constant_output_partner(problem: MKLProblem) -> Array:
     """(n, T) dual point that belongs to outputs that are constant: where to start without a machine."""
     nothing = np.zeros(problem.targets.shape)
     intercept = problem.best_intercept(nothing)
-    return np.column_stack([c.dual_point(nothing[:, t], intercept[t]) for t, c in enumerate(problem.columns())])
+    return np.column_stack([part.dual_point(nothing[:, at], intercept[at]) for at, part in problem.parts()])
 
 
 def best_length(problem: MKLProblem, coef: Array, conjugate: float) -> float:

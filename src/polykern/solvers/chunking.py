@@ -86,7 +86,7 @@ class Chunking(Solver):
     Chunking(share=0)
     """
 
-    requires = Requirements(most_weight_norm=1.0, smooth_loss=False)
+    requires = Requirements(most_weight_norm=1.0, smooth_loss=False, joint_loss=False)
 
     def __init__(self, working_set: int = 500, share: float = 0.5) -> None:
         self.working_set = working_set

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern.solvers.run import Evaluation, Run
-from polykern.solvers.simplices import Simplices
+from polykern.regularizers.simplices import Simplices
 
 Array = NDArray[np.float64]
 

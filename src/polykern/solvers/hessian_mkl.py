@@ -65,7 +65,7 @@ class HessianMKL(Solver):
     HessianMKL(max_search=4)
     """
 
-    requires = Requirements(most_weight_norm=1.0, in_memory=True)
+    requires = Requirements(most_weight_norm=1.0, in_memory=True, joint_loss=False)
 
     def __init__(self, max_search: int = 8, max_kernels: int = 200) -> None:
         self.max_search = max_search

@@ -64,7 +64,7 @@ class InteriorPoint(Solver):
     'p = 1 (the simplex)'
     """
 
-    requires = Requirements(most_weight_norm=1.0, most_variables=5000, in_memory=True)
+    requires = Requirements(most_weight_norm=1.0, most_variables=5000, in_memory=True, joint_loss=False)
 
     def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> _Iterate | None:
         live = ~problem.bank.null

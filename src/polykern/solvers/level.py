@@ -28,7 +28,7 @@ from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.cuts import CuttingPlanes
 from polykern.solvers.group_planes import planes_for
-from polykern.solvers.level_set import project_on_level_set
+from polykern.regularizers.level_set import project_on_level_set
 from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]

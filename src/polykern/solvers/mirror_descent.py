@@ -37,7 +37,7 @@ from polykern.solvers.group_planes import SaddlePlanes
 from polykern.solvers.level import suggest_refined
 from polykern.solvers.run import Evaluation, Run
 from polykern.solvers.saddle import Saddle
-from polykern.solvers.simplices import Simplices
+from polykern.regularizers.simplices import Simplices
 
 Array = NDArray[np.float64]
 

@@ -31,7 +31,7 @@ from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.best_mixture import Mixture
 from polykern.solvers.dual_points import DualPoints
-from polykern.solvers.level_set import project_on_level_set
+from polykern.regularizers.level_set import project_on_level_set
 from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]

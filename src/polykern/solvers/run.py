@@ -119,18 +119,18 @@ class Run:
         solutions = [
             self._machine.solve(
                 matrix,
-                column,
-                coef=None if near is None else near.coef[:, t],
-                intercept=0.0 if near is None else float(near.intercept[t]),
+                part,
+                coef=None if near is None else near.coef[:, at],
+                intercept=0.0 if near is None else near.intercept[at],
                 tol=tol,
                 deadline=self.deadline,
             )
-            for t, column in enumerate(self.problem.columns())
+            for at, part in self.problem.parts()
         ]
         self.n_machines += len(solutions)
         coef = np.column_stack([s.coef for s in solutions])
         outputs = np.column_stack([s.outputs for s in solutions])
-        intercept = np.array([s.intercept for s in solutions])
+        intercept = np.hstack([s.intercept for s in solutions])
         if forms_of is not None:
             evaluation = replace(self._bounds_at(weights, coef, outputs, intercept, forms_of(coef)), dual=-np.inf)
             self._offer(evaluation)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from polykern.problems.mkl import MKLProblem
 from polykern.regularizers import GroupedNorm
 from polykern.regularizers.power import dual_exponent, norm_of
-from polykern.solvers.simplices import Simplices
+from polykern.regularizers.simplices import Simplices
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -6,7 +6,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from polykern.solvers.level_set import project_on_level_set
+from polykern.regularizers.level_set import project_on_level_set
 
 
 def planes(n_planes, n_kernels, seed):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polykern.solvers.simplices import Simplices
+from polykern.regularizers.simplices import Simplices
 
 Array = NDArray[np.float64]
 
