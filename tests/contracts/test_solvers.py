@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles.mkl_cases import GROUP_OF, GROUPED, LOSSES, PARAMETERS, REGULARIZERS, small_problem
+from oracles.mkl_cases import GROUP_OF, GROUPED, JOINT, LOSSES, PARAMETERS, REGULARIZERS, small_problem
 from oracles.mkl_cvxpy import solve_mkl
 from polykern.problems.support import supports
 from polykern.solvers import Level, MirrorDescent
 from polykern.solvers.auto import ALL, choose_solver
 
 EVERY_WEIGHT_SET = REGULARIZERS | GROUPED
+EVERY_LOSS = LOSSES | JOINT
 PAIRS = [
     (solver, loss, regularizer)
     for solver in ALL
-    for loss in sorted(LOSSES)
+    for loss in sorted(EVERY_LOSS)
     for regularizer in sorted(EVERY_WEIGHT_SET)
-    if supports(solver(), LOSSES[loss], EVERY_WEIGHT_SET[regularizer])
+    if supports(solver(), EVERY_LOSS[loss], EVERY_WEIGHT_SET[regularizer])
 ]
 
 
@@ -115,10 +116,10 @@ def test_a_warm_start_ends_sooner(solver):
 
 
 @pytest.mark.parametrize("regularizer", sorted(EVERY_WEIGHT_SET))
-@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("loss", sorted(EVERY_LOSS))
 def test_auto_handles_every_pair(loss, regularizer):
     problem, _ = small_problem(loss, EVERY_WEIGHT_SET[regularizer], n_kernels=6)
-    assert supports(choose_solver(problem), LOSSES[loss], EVERY_WEIGHT_SET[regularizer])
+    assert supports(choose_solver(problem), EVERY_LOSS[loss], EVERY_WEIGHT_SET[regularizer])
 
 
 def _point(result):

@@ -15,6 +15,7 @@ LOSSES = {
     "epsilon_insensitive": losses.EpsilonInsensitive(epsilon=0.2),
     "one_class": losses.OneClass(nu=0.3),
 }
+JOINT = {"multiclass": losses.MulticlassHinge()}  # of all outputs of a sample, three classes by default
 PARAMETERS = {"smooth_hinge": {"sigma": 5.0}, "epsilon_insensitive": {"epsilon": 0.2}}
 REGULARIZERS = {
     "simplex": regularizers.Simplex(),
@@ -47,6 +48,8 @@ def targets_for(loss, n, seed, n_outputs=1):
     rng = np.random.default_rng(seed + 1)
     if loss.targets == "none":
         return np.zeros((n, n_outputs))
+    if loss.joint:
+        return np.eye(n_outputs)[np.random.default_rng(seed + 1).permutation(np.arange(n) % n_outputs)]
     values = rng.normal(size=(n, n_outputs))
     if loss.targets == "signs":
         values = np.where(values > 0, 1.0, -1.0)
@@ -57,6 +60,8 @@ def targets_for(loss, n, seed, n_outputs=1):
 def costs_for(loss, shape, seed, C=2.0):
     """Positive costs, different for every sample; one-class costs add up to 1/nu."""
     costs = C * np.random.default_rng(seed + 2).uniform(0.5, 1.5, size=shape)
+    if loss.joint:
+        costs = np.repeat(costs[:, :1], shape[1], axis=1)
     if loss.targets == "none":
         costs = costs / costs.sum(axis=0) / loss.nu
     return costs
@@ -68,12 +73,12 @@ def small_problem(loss_name, regularizer, *, n=24, n_kernels=5, seed=0, n_output
     from polykern.kernels import Precomputed
     from polykern.problems import MKLProblem
 
-    loss = LOSSES[loss_name]
+    loss = (LOSSES | JOINT)[loss_name]
     # One-class on few features about 0: the origin lies inside, the optimum is 0, and there is no relative gap.
     matrices = random_kernels(n, n_kernels, seed, rank, away=2.0 if loss.targets == "none" and rank else 0.0)
     bank = build_bank([Precomputed(K) for K in matrices], np.arange(n), normalize=None)
-    targets = targets_for(loss, n, seed, n_outputs)
+    targets = targets_for(loss, n, seed, max(n_outputs, 3) if loss.joint else n_outputs)
     costs = costs_for(loss, targets.shape, seed)
     bound = regularizer.bind(bank, targets)
-    problem = MKLProblem(bank, targets, loss, bound, costs, intercept or loss.needs_intercept)
+    problem = MKLProblem(bank, targets, loss, bound, costs, (intercept and not loss.joint) or loss.needs_intercept)
     return problem, matrices

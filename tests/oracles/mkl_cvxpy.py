@@ -56,7 +56,10 @@ def solve_mkl(kernels, Y, costs, loss, r, *, group_of=None, intercept=True, **pa
     t = cp.Variable(len(kernels), nonneg=True)
     bias = cp.Variable(Y.shape[1])
     total = 0
-    for c in range(Y.shape[1]):
+    if loss == "multiclass":
+        F = sum(L @ w for L, w in zip(factors, W, strict=True))
+        total, intercept = costs[:, 0] @ (cp.max(F + 1 - Y, axis=1) - cp.sum(cp.multiply(Y, F), axis=1)), False
+    for c in range(Y.shape[1] if loss != "multiclass" else 0):
         f = sum(L @ w[:, c] for L, w in zip(factors, W, strict=True)) + (bias[c] if intercept else 0)
         total += costs[:, c] @ loss_expression(loss, f, Y[:, c], **parameters)
     if loss == "one_class":

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polykern.bank import KernelBank
 from polykern.measures._input import classes_of, given_kernels
-from polykern.weighting.kernel_margin import KernelMargin
+from polykern.regularizers.kernel_margin import KernelMargin
 
 Array = NDArray[np.float64]
 

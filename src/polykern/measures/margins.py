@@ -12,7 +12,7 @@ from polykern.measures._certificate import checked_tol, warn_of_gap
 from polykern.measures._input import classes_of, given_kernels, single_kernel
 from polykern.measures.simplex_descent import descend
 from polykern.parallel import run_blocks
-from polykern.weighting.kernel_margin import KernelMargin
+from polykern.regularizers.kernel_margin import KernelMargin
 
 Array = NDArray[np.float64]
 

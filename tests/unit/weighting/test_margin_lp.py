@@ -11,8 +11,8 @@ from oracles.mkl_cases import random_kernels
 from polykern.bank import build_bank
 from polykern.kernels import RBF, OnColumns, Precomputed
 from polykern.weighting import MarginLP
-from polykern.weighting.kernel_margin import KernelMargin
-from polykern.weighting.margin_lp import margin_range
+from polykern.regularizers.kernel_margin import KernelMargin
+from polykern.regularizers.margin_range import margin_range
 
 STATE = np.random.RandomState(0)
 

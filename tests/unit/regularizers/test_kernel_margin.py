@@ -9,8 +9,8 @@ from oracles.kernel_margin import differences_by_loops, margins_by_loops
 from oracles.mkl_cases import random_kernels
 from polykern.bank import build_bank
 from polykern.kernels import Precomputed
-from polykern.weighting import kernel_margin
-from polykern.weighting.kernel_margin import KernelMargin
+from polykern.regularizers import kernel_margin
+from polykern.regularizers.kernel_margin import KernelMargin
 
 CLASSES = {
     "two": [0, 1, 0, 0, 1, 1, 0, 0, 1, 0],
