@@ -15,14 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from polykern.bank.callers import users_line
 from polykern.estimators._classifier import _checked_labels
+from polykern.estimators._inputs import sample_weights
 from polykern.estimators._kernel_machines import KernelMachines
-from polykern.estimators._kernels import named_kernels
+from polykern.estimators._kernels import named_kernels, stored_dtype
 from polykern.estimators._labels import Targets, binary_targets, class_factors, one_vs_rest_targets
+from polykern.estimators._many_kernels import BLOCK_NUMBERS, ManyKernels
 from polykern.estimators._parameters import check_count, check_flag, check_positive
 from polykern.estimators._summary import _data, _planned, _weight_lines
-from polykern.estimators._supervised import SupervisedMKL, TrainingData
-from polykern.kernels import normalizer
+from polykern.kernels import Kernel, normalizer
 from polykern.losses import Loss, as_loss
+from polykern.parallel import spans
 from polykern.weighting.score_program import ScoreWeights, best_weights
 
 Array = np.ndarray
@@ -53,7 +55,7 @@ class _HeldOut:
     costs: Array  # (F,)
 
 
-class LPBetaClassifier(ClassifierMixin, SupervisedMKL):
+class LPBetaClassifier(ClassifierMixin, ManyKernels):
     """Classifier that stacks one machine per kernel: LP-beta and LP-B.
 
     Every kernel gets a machine of its own (more classes: one against the rest for each class). Its scores f_kc(x) are
@@ -143,8 +145,6 @@ class LPBetaClassifier(ClassifierMixin, SupervisedMKL):
     True
     """
 
-    result_: Any  # a ScoreWeights: there is no one problem here
-
     def __init__(
         self,
         kernels: Any = "default",
@@ -188,21 +188,22 @@ class LPBetaClassifier(ClassifierMixin, SupervisedMKL):
             Factor on the cost of each sample, in the machines and in the linear program; 0 leaves it out.
         """
         chosen = self._chosen()
-        data = self._training_data(X, y, sample_weight)
-        unit = self._unit_targets(data.y, data.weights)
-        codes = np.searchsorted(self.classes_, data.y)
+        samples = self._training_samples(X)
+        labels = _checked_labels(y, len(samples), type(self).__name__)
+        importance = sample_weights(sample_weight, len(samples))
+        rows = np.flatnonzero(importance)
+        unit = self._unit_targets(labels[rows], importance[rows])
+        codes = np.searchsorted(self.classes_, labels[rows])
         random_state = check_random_state(self.random_state)
         folds = stratified_folds(codes, chosen.n_folds, self.classes_, random_state)
-        bank = self._build_bank(data.samples, self.normalize)
+        bank = self._build_bank(samples.take(rows), self.normalize)
         machines = KernelMachines(bank, unit, chosen.loss, chosen.fit_intercept, chosen.tol, self.n_jobs)
         held_out = self._cross_fitted(machines, codes, chosen, folds)
+        # Scores of a kernel that is zero everywhere are ahead by 0, which can be more than those of the others are.
         live = ~bank.null if not bank.null.all() else np.ones(bank.n_kernels, dtype=bool)
         found = self._weighed(held_out.scores[live], codes, unit, chosen, random_state)
-        # Scores of a kernel that is zero everywhere are ahead by 0, which can be more than those of the others are.
-        weights = np.zeros((*found.weights.shape[:-1], bank.n_kernels))
-        weights[..., live] = found.weights
-        solution = replace(found, weights=weights)
-        self._keep(solution, held_out, machines, data)
+        solution = replace(found, weights=_spread(found.weights, live))
+        self._keep(solution, held_out, machines, rows)
         self._warn(machines)
         return self
 
@@ -255,10 +256,8 @@ class LPBetaClassifier(ClassifierMixin, SupervisedMKL):
             raise ValueError(f"loss is {self.loss!r}, which is not a loss for labels; take 'hinge', for example.")
         return loss
 
-    def _checked_y(self, y: Any, n_samples: int) -> Array:
-        if y is None:
-            raise ValueError("LPBetaClassifier requires y to be passed, but the target y is None: give labels.")
-        return _checked_labels(y, n_samples)
+    def _entry_dtype(self, kernels: tuple[Kernel, ...]) -> np.dtype:
+        return stored_dtype(kernels, self.tol)
 
     def _unit_targets(self, y: Array, weights: Array) -> Targets:
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -301,7 +300,7 @@ class LPBetaClassifier(ClassifierMixin, SupervisedMKL):
             self.nu_ = float(chosen.nus[int(np.argmax(self.nu_scores_))])
         return best_weights(scores, codes, self.nu_, shared=shared, importance=importance, tol=_PROGRAM_TOL)
 
-    def _keep(self, solution: ScoreWeights, held_out: _HeldOut, machines: KernelMachines, data: TrainingData) -> None:
+    def _keep(self, solution: ScoreWeights, held_out: _HeldOut, machines: KernelMachines, rows: Array) -> None:
         """Machines on all samples for the kernels in use, and their support vectors."""
         bank, n_outputs = machines.bank, machines.targets.values.shape[1]
         coef = np.zeros((bank.n_kernels, n_outputs, bank.n_samples))
@@ -313,7 +312,7 @@ class LPBetaClassifier(ClassifierMixin, SupervisedMKL):
         self.weights_ = np.array(solution.weights)
         self.kernel_names_ = tuple(bank.names)
         self.C_, self.kernel_scores_ = held_out.costs, held_out.accuracies
-        self.support_ = data.rows[support]
+        self.support_ = rows[support]
         self.dual_coef_ = np.ascontiguousarray(coef[:, :, support])
         self.machine_intercept_ = intercept
         combined = (self._weights_by_output() * intercept).sum(axis=0)
@@ -344,6 +343,13 @@ class LPBetaClassifier(ClassifierMixin, SupervisedMKL):
     def _weights_by_output(self) -> Array:
         """(F, 1) or (F, classes)."""
         return self.weights_[:, None] if self.weights_.ndim == 1 else self.weights_.T
+
+    def _outputs(self, X: Any) -> Array:
+        """(m, T) weighted sums of the machines' outputs, in blocks of samples that keep the memory small."""
+        check_is_fitted(self)
+        samples = self._new_samples(X)
+        blocks = spans(len(samples), BLOCK_NUMBERS // max(1, len(self.support_))) or [slice(0, 0)]
+        return np.concatenate([self._block_outputs(samples[rows]) for rows in blocks]) + np.atleast_1d(self.intercept_)
 
     def _block_outputs(self, samples: Array) -> Array:
         """Kernel by kernel: they share the samples, not the coefficients."""
@@ -384,6 +390,13 @@ def _held_out_accuracy(
         columns = np.broadcast_to(found.weights, (scores.shape[2], scores.shape[0]))
         right[test] = np.einsum("cf,fnc->nc", columns, scores[:, test]).argmax(axis=1) == codes[test]
     return float(np.average(right, weights=importance))
+
+
+def _spread(weights: Array, live: Array) -> Array:
+    """Weights of some kernels among those of all, 0 for the others."""
+    spread = np.zeros((*weights.shape[:-1], len(live)))
+    spread[..., live] = weights
+    return spread
 
 
 def _class_scores(outputs: Array) -> Array:
