@@ -45,8 +45,8 @@ class TwoStageMKL(CombinedKernelMixin, ManyKernels):
     kernels : str, kernel or list, default="default"
         As in `MKLClassifier`.
     weighting : str or Weighting, default="alignf"
-        "uniform", "best", "product", "align", "alignf", "cka", "pwmk", "f-heuristic", or an object of
-        `polykern.weighting`, whose parameters a grid search reaches as `weighting__cv`.
+        A name such as "alignf", "align", "uniform", "best", "product", "cka", "pwmk" or "f-heuristic", or an object
+        of `polykern.weighting`, whose parameters a grid search reaches as `weighting__cv`.
     learner : estimator or None, default=None
         A machine with a parameter `kernel` that takes "precomputed", such as SVC, NuSVC, SVR or KernelRidge; it is
         cloned, and its `kernel` set. None is SVC(); for real targets give SVR(). A grid search reaches the parameters
