@@ -4,6 +4,7 @@ from polykern.weighting.align import Align
 from polykern.weighting.alignf import AlignF
 from polykern.weighting.base import Weighting
 from polykern.weighting.best import Best
+from polykern.weighting.binary_mkl import BinaryMKL
 from polykern.weighting.cka import CKA
 from polykern.weighting.f_heuristic import FHeuristic
 from polykern.weighting.margin_lp import MarginLP
@@ -18,6 +19,7 @@ __all__ = [
     "Align",
     "AlignF",
     "Best",
+    "BinaryMKL",
     "FHeuristic",
     "MarginLP",
     "Product",

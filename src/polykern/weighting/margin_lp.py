@@ -1,7 +1,7 @@
 """MarginLP: the mixture of kernels with the largest multi-class margin.
 
 Problem   max margin(b)  subject to  b >= 0, |b|_q = 1                                                     (5)
-Symbols   margin(b) the mean over the samples of min over y != y_i of b . eta(x_i, y_i, y), or the least of these minima.
+Symbols   margin(b) the mean over the samples of min over y != y_i of b . eta(x_i, y_i, y), or the least of the minima.
 Given     the classes' mean columns of the kernels, one pass over them.
 Step      cutting planes of the concave margin (`regularizers.margin_range`).
 Stop      bound - best value <= tol * |best value|

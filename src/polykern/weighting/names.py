@@ -9,6 +9,7 @@ from polykern.weighting.align import Align
 from polykern.weighting.alignf import AlignF
 from polykern.weighting.base import Weighting
 from polykern.weighting.best import Best
+from polykern.weighting.binary_mkl import BinaryMKL
 from polykern.weighting.cka import CKA
 from polykern.weighting.f_heuristic import FHeuristic
 from polykern.weighting.margin_lp import MarginLP
@@ -25,6 +26,7 @@ NAMES: dict[str, type[Weighting]] = {
     "cka": CKA,
     "pwmk": PWMK,
     "f-heuristic": FHeuristic,
+    "binary-mkl": BinaryMKL,
     "margin-lp": MarginLP,
 }
 
