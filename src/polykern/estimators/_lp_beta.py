@@ -29,8 +29,8 @@ from polykern.weighting.score_program import ScoreWeights, best_weights
 
 Array = np.ndarray
 
-# Of the linear program; it ends at a vertex, so that no time is won by asking for less.
-_PROGRAM_TOL = 1e-6
+# Gaps of the linear program: of the one that is kept, and of those that only compare values of nu.
+_PROGRAM_TOL, _SEARCH_TOL = 1e-6, 1e-3
 
 
 @dataclass(frozen=True)
@@ -385,7 +385,7 @@ def _held_out_accuracy(
     for test in folds:
         train = np.setdiff1d(np.arange(len(codes)), test)
         found = best_weights(
-            scores[:, train], codes[train], nu, shared=shared, importance=importance[train], tol=_PROGRAM_TOL
+            scores[:, train], codes[train], nu, shared=shared, importance=importance[train], tol=_SEARCH_TOL
         )
         columns = np.broadcast_to(found.weights, (scores.shape[2], scores.shape[0]))
         right[test] = np.einsum("cf,fnc->nc", columns, scores[:, test]).argmax(axis=1) == codes[test]
