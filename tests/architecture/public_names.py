@@ -16,9 +16,11 @@ PUBLIC_MODULES = (
     "polykern.inspection",
     "polykern.kernels",
     "polykern.losses",
+    "polykern.measures",
     "polykern.problems",
     "polykern.regularizers",
     "polykern.solvers",
+    "polykern.weighting",
 )
 SNAPSHOT = Path(__file__).with_name("public_names.txt")
 HEADER = "# Made by: .venv/bin/python tests/architecture/public_names.py"

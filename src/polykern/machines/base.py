@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polykern.machines.matrix import CombinedMatrix
+from polykern.problems.joint_machine import JointMachineProblem
 from polykern.problems.machine import MachineProblem, relative_gap
 
 Array = NDArray[np.float64]
@@ -100,7 +101,7 @@ def _sums_right(problem: MachineProblem, coef: Array) -> bool:
     return not problem.fit_intercept or missing <= _SUM_SLACK * float(np.abs(coef).sum())
 
 
-def check_sizes(matrix: CombinedMatrix, problem: MachineProblem, tol: float) -> None:
+def check_sizes(matrix: CombinedMatrix, problem: MachineProblem | JointMachineProblem, tol: float) -> None:
     """Raise where the matrix and the problem are about different numbers of samples, or tol is no tolerance."""
     if len(problem.y) != matrix.n_samples:
         raise ValueError(

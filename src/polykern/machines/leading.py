@@ -78,8 +78,8 @@ def _largest(dense: NDArray[Any]) -> tuple[Array, Array]:
 
     start = np.random.default_rng(0).random(len(dense)) + 1.0
     try:
-        values, vectors = eigsh(dense, k=MOST_DIRECTIONS, tol=ACCURACY, v0=start.astype(dense.dtype))
+        vectors = eigsh(dense, k=MOST_DIRECTIONS, tol=ACCURACY, v0=start.astype(dense.dtype))[1]
     except ArpackNoConvergence as error:
-        values, vectors = error.eigenvalues, error.eigenvectors
+        vectors = error.eigenvectors
     orthonormal = np.linalg.qr(vectors.astype(np.float64))[0]
     return np.asarray(np.sum(orthonormal * (dense @ orthonormal.astype(dense.dtype)), axis=0)), orthonormal

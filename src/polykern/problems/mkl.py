@@ -77,7 +77,7 @@ class MKLProblem:
         return [self.column(output) for output in range(self.n_outputs)]
 
     def parts(self) -> list[tuple[Any, Any]]:
-        """(columns, machine problem) of what is solved on its own at fixed weights: every output, or all of a joint loss.
+        """(columns, machine problem) of what is solved on its own at fixed weights: every output, or all if joint.
 
         `columns` is an index of the second axis: a number, for problems on (n,) arrays, or a slice, for (n, c) ones.
         """
@@ -92,7 +92,7 @@ class MKLProblem:
         outputs = self.outputs(point) if outputs is None else outputs
         norms = point.weights * np.sqrt(np.maximum(self.forms(point.coef) if forms is None else forms, 0.0))
         losses = (part.loss_sum(outputs[:, at], point.intercept[at]) for at, part in self.parts())
-        return self.regularizer.value(norms) + float(sum(losses))
+        return self.regularizer.value_at(norms, point.weights) + float(sum(losses))
 
     def dual(self, coef: Array, *, forms: Array | None = None) -> float:
         """-conj(a) - Omega^*(sqrt(S)): a lower bound of the optimum for every feasible a."""
@@ -156,7 +156,8 @@ class MKLProblem:
         """Omega(t) + Omega^*(sqrt(S)) - t . sqrt(S) >= 0, zero where sqrt(S) is a slope of Omega at t."""
         duals = np.sqrt(np.maximum(forms, 0.0))
         norms = weights * duals
-        return max(0.0, self.regularizer.value(norms) + self.regularizer.conjugate(duals) - float(norms @ duals))
+        penalty = self.regularizer.value_at(norms, weights)
+        return max(0.0, penalty + self.regularizer.conjugate(duals) - float(norms @ duals))
 
     def _fenchel_young(self, coef: Array, outputs: Array) -> float:
         """sum_i C loss(z_i) + (C loss)^*(-a_i) + a_i z_i >= 0, zero where a_i matches the slope at z_i."""

@@ -19,7 +19,9 @@ class Requirements:
     The norm p of the weight set lies between `least_weight_norm` (left out if `open_below`) and `most_weight_norm`;
     `grouped` admits groups of kernels (GroupedNorm), whose weights lie in no ball, with q from `least_group_q`.
     `most_outputs` and `most_variables` (outputs x samples) bound the size, `in_memory` asks for room for one combined
-    kernel; `joint_loss` admits losses that look at all outputs of a sample together.
+    kernel; `joint_loss` and `single_loss` admit losses that look at all outputs of a sample together, or at each
+    on its own, `most_cut_norm` weights
+    that meet a condition on their margin (MarginSimplex), with q up to that.
     """
 
     least_weight_norm: float = 1.0
@@ -32,6 +34,8 @@ class Requirements:
     grouped: bool = False
     least_group_q: float = 0.5
     joint_loss: bool = True
+    single_loss: bool = True
+    most_cut_norm: float = 0.0
 
     def admits_norm(self, p: float) -> bool:
         """The weight set |b|_p <= 1 is within reach."""
@@ -57,6 +61,8 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
     name = type(solver).__name__
     p = getattr(regularizer, "weight_norm", None)
     if p is None:
+        if regularizer.cut and solver.requires.most_cut_norm:
+            return _why_not_cut(solver, regularizer) or _why_not_loss(solver, loss)
         if not (regularizer.grouped and solver.requires.grouped):
             return f"{name} does not handle {type(regularizer).__name__}."
         q, least = float(getattr(regularizer, "q", 1.0)), solver.requires.least_group_q
@@ -64,6 +70,20 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
             return f"{name} handles groups with q >= {least:g}; {type(regularizer).__name__} has q = {q:g}."
     elif not solver.requires.admits_norm(p):
         return f"{name} handles weight sets with {solver.requires.describe_norms()}; {_in_weights(regularizer)}."
+    return _why_not_loss(solver, loss)
+
+
+def _why_not_cut(solver: Declares, regularizer: Regularizer) -> str | None:
+    q, most = float(getattr(regularizer, "q", 1.0)), solver.requires.most_cut_norm
+    if q <= most:
+        return None
+    return f"{type(solver).__name__} handles MarginSimplex with q <= {most:g}; this one has q = {q:g}."
+
+
+def _why_not_loss(solver: Declares, loss: Loss) -> str | None:
+    name = type(solver).__name__
+    if not loss.joint and not solver.requires.single_loss:
+        return f"{name} handles losses of all outputs together; {type(loss).__name__} looks at each on its own."
     if loss.joint and not solver.requires.joint_loss:
         return f"{name} handles losses of single outputs; {type(loss).__name__} looks at all of them together."
     if solver.requires.smooth_loss is not None and solver.requires.smooth_loss != loss.smooth:

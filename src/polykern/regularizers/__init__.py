@@ -4,7 +4,8 @@ from polykern.regularizers.base import Regularizer
 from polykern.regularizers.group_norm import GroupNorm
 from polykern.regularizers.grouped_norm import GroupedNorm
 from polykern.regularizers.lp_ball import LpBall
+from polykern.regularizers.margin_simplex import MarginSimplex
 from polykern.regularizers.names import as_regularizer
 from polykern.regularizers.simplex import Simplex
 
-__all__ = ["GroupNorm", "GroupedNorm", "LpBall", "Regularizer", "Simplex", "as_regularizer"]
+__all__ = ["GroupNorm", "GroupedNorm", "LpBall", "MarginSimplex", "Regularizer", "Simplex", "as_regularizer"]

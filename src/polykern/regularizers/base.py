@@ -26,6 +26,9 @@ class Regularizer(BaseEstimator):
     grouped: ClassVar[bool] = False
     """Weights are shares of groups of kernels (`GroupedNorm`), not a point of a ball."""
 
+    cut: ClassVar[bool] = False
+    """Weights meet a condition beside those of a ball (`MarginSimplex`)."""
+
     def bind(self, bank: KernelBank, y: ArrayLike) -> Regularizer:
         """This regularizer for the kernels of `bank` and the targets `y`; itself where it needs neither."""
         return self
@@ -33,6 +36,10 @@ class Regularizer(BaseEstimator):
     def value(self, norms: ArrayLike) -> float:
         """Omega at the block norms."""
         raise NotImplementedError
+
+    def value_at(self, norms: ArrayLike, weights: Array) -> float:
+        """Omega, or what weights in B with  t_k = b_k sqrt(S_k)  say that it is at most."""
+        return self.value(norms)
 
     def conjugate(self, duals: ArrayLike) -> float:
         """Omega^* at the dual norms sqrt(S_k): max_{b in B} 1/2 sum_k b_k S_k."""

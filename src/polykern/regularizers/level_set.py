@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polykern.regularizers.simplices import Simplices
+from polykern.regularizers.simplices import Domain, Simplices
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class _Dual(NamedTuple):
     center: Array
     planes: Array
     bounds: Array
-    domain: Simplices
+    domain: Domain
 
     def at(self, multipliers: Array) -> _Place:
         point = self.domain.project(self.center - multipliers @ self.planes)
@@ -77,7 +77,7 @@ class _Dual(NamedTuple):
 
 
 def project_on_level_set(
-    center: Array, slopes: Array, limits: Array, start: Array | None = None, domain: Simplices | None = None
+    center: Array, slopes: Array, limits: Array, start: Array | None = None, domain: Domain | None = None
 ) -> tuple[Array, Array]:
     """The nearest point of the level set, and its multipliers: a start for the next projection, on more planes."""
     sizes = np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)

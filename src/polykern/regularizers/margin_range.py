@@ -101,6 +101,7 @@ def margin_range(margin: KernelMargin, objective: str = "mean", tol: float = 1e-
 
 
 def cut_of(margin: KernelMargin, objective: str) -> Cut:
+    """What gives value and slope of the margin that the objective names."""
     return margin.cut if objective == "mean" else margin.minimum
 
 

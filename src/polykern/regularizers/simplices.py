@@ -3,14 +3,50 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polykern.regularizers.power import project_on_simplex
+from polykern.regularizers.power import norm_of, project_on_simplex
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+
+class Domain(Protocol):
+    """Where the points of a model lie: easy to project on."""
+
+    @property
+    def members(self) -> list[Indices]:
+        """Positions of the kernels whose weights sum to one, a list for each such sum."""
+
+    def normalised(self, point: Array) -> Array:
+        """`point` >= 0 scaled to be inside."""
+
+    def project(self, point: Array) -> Array:
+        """The nearest point."""
+
+    def centred(self, rows: Array, columns: NDArray[np.bool_]) -> Array:
+        """The chosen columns of `rows`, less what does not move inside the domain."""
+
+
+class Orthant:
+    """b >= 0; points are scaled to |b|_q <= 1, which planes have to see to."""
+
+    members: list[Indices] = []
+
+    def __init__(self, q: float) -> None:
+        self.q = q
+
+    def normalised(self, point: Array) -> Array:
+        return point / max(1.0, norm_of(point, self.q))
+
+    def project(self, point: Array) -> Array:
+        return np.maximum(point, 0.0)
+
+    def centred(self, rows: Array, columns: NDArray[np.bool_]) -> Array:
+        return rows[:, columns]
 
 
 class Simplices:

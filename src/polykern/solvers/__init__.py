@@ -7,12 +7,16 @@ from polykern.solvers.hessian_mkl import HessianMKL
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
 from polykern.solvers.lp_analytic import LpAnalytic
+from polykern.solvers.m3k import M3K
+from polykern.solvers.mc_mkl import MCMKL
 from polykern.solvers.mirror_descent import MirrorDescent
 from polykern.solvers.quadratic_bundle import QuadraticBundle
 from polykern.solvers.silp import SILP
 from polykern.solvers.simple_mkl import SimpleMKL
 
 __all__ = [
+    "M3K",
+    "MCMKL",
     "SILP",
     "Auto",
     "Chunking",

@@ -15,6 +15,8 @@ from polykern.solvers.hessian_mkl import HessianMKL
 from polykern.solvers.interior_point import InteriorPoint
 from polykern.solvers.level import Level
 from polykern.solvers.lp_analytic import LpAnalytic
+from polykern.solvers.m3k import M3K
+from polykern.solvers.mc_mkl import MCMKL
 from polykern.solvers.mirror_descent import MirrorDescent
 from polykern.solvers.quadratic_bundle import FEW_KERNELS, QuadraticBundle
 from polykern.solvers.silp import SILP
@@ -52,7 +54,11 @@ RULES = (
         "p = 1",
         "6 to 8 machines to a gap of 1e-3, 9 to 14 to 1e-6 on letter, 1,000 to 5,000 samples: half of Level's",
     ),
-    Rule(Level, "groups", "10 to 14 machines to a gap of 1e-3 on digits, flowers and ionosphere, q from 1 to 3"),
+    Rule(
+        Level,
+        "groups, MarginSimplex",
+        "10 to 14 machines to a gap of 1e-3 on digits, flowers and ionosphere, q from 1 to 3",
+    ),
 )
 
 ALL: tuple[type[Solver], ...] = (
@@ -65,6 +71,8 @@ ALL: tuple[type[Solver], ...] = (
     HessianMKL,
     LpAnalytic,
     MirrorDescent,
+    MCMKL,
+    M3K,
 )
 
 

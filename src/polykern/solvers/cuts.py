@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from polykern.regularizers.level_set import project_on_level_set
+from polykern.regularizers.simplices import Domain, Simplices
 from polykern.solvers.run import Evaluation, Run
-from polykern.regularizers.simplices import Simplices
 
 Array = NDArray[np.float64]
 
@@ -42,11 +43,13 @@ class CuttingPlanes:
     says is more than one plane: `refine` adds what is missing where it matters.
     """
 
-    def __init__(self, n_kernels: int, scale: float, domain: Simplices | None = None) -> None:
+    most_rounds = 4  # of `refine` per machine
+
+    def __init__(self, n_kernels: int, scale: float, domain: Domain | None = None) -> None:
         import highspy
 
         self.scale = max(abs(scale), 1e-12)
-        self.domain = Simplices.one(n_kernels) if domain is None else domain
+        self.domain: Domain = Simplices.one(n_kernels) if domain is None else domain
         self._evaluations: list[Evaluation] = []
         self._slopes: list[Array] = []
         self._heights: list[float] = []
@@ -61,6 +64,7 @@ class CuttingPlanes:
         self._lp.changeColCost(n_kernels, 1.0)
         for members in self.domain.members:
             self._lp.addRow(1.0, 1.0, len(members), members.astype(np.int32), np.ones(len(members)))
+        self._rows: list[int] = []  # of the planes among all rows of the program
 
     # -- where the points of the model are -------------------------------------------------------------------
 
@@ -92,6 +96,7 @@ class CuttingPlanes:
         values = np.append(0.5 * forms, self.scale) / self.scale
         height = -evaluation.conjugate
         columns = np.arange(self._n_kernels + 1, dtype=np.int32)
+        self._rows.append(self._lp.getNumRow())
         self._lp.addRow(height / self.scale, self._infinity, len(values), columns, values)
         self._evaluations.append(evaluation)
         self._slopes.append(-0.5 * forms)
@@ -101,12 +106,16 @@ class CuttingPlanes:
         """(slopes, limits) of the set slopes . point <= limits where no plane is above `level`."""
         return np.array(self._slopes), level - np.array(self._heights)
 
+    def nearest_below(self, center: Array, level: float, multipliers: Array) -> tuple[Array, Array]:
+        """The point nearest to `center` where the model is below `level`, and multipliers of the planes for a start."""
+        return project_on_level_set(center, *self.below(level), multipliers, self.domain)
+
     def minimum(self) -> Model:
         """Solve the linear program, from the last basis."""
         self._lp.run()
         solution = self._lp.getSolution()
         weights = np.maximum(np.asarray(solution.col_value[: self._n_kernels]), 0.0)
-        multipliers = np.maximum(np.asarray(solution.row_dual[len(self.domain.members) :]), 0.0)
+        multipliers = np.maximum(np.asarray(solution.row_dual)[self._rows], 0.0)
         bound = self.scale * float(self._lp.getInfo().objective_function_value)
         return Model(self.domain.normalised(weights), bound, multipliers / max(float(multipliers.sum()), 1e-300))
 
@@ -120,7 +129,8 @@ class CuttingPlanes:
         """Forget the other planes."""
         gone = np.flatnonzero(~kept)
         if gone.size:
-            self._lp.deleteRows(gone.size, (gone + len(self.domain.members)).astype(np.int32))
+            self._lp.deleteRows(gone.size, np.array(self._rows, dtype=np.int32)[gone])
+            self._rows = (self._rows[0] + np.arange(int(np.count_nonzero(kept)))).tolist()
             # New lists: a bound that was suggested may still ask for planes of the old ones.
             self._evaluations = [self._evaluations[t] for t in np.flatnonzero(kept)]
             self._slopes = [self._slopes[t] for t in np.flatnonzero(kept)]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern.problems.mkl import MKLProblem
-from polykern.regularizers import GroupedNorm
 from polykern.solvers.cuts import CuttingPlanes
 from polykern.solvers.run import Evaluation
 from polykern.solvers.saddle import Saddle
@@ -25,13 +24,6 @@ FARTHEST = 2.0  # a step changes no log gamma by more
 # gamma in the tangents of groups without a share, as a share of the largest: any is as exact, and the best one, zero,
 # would make them steep without end.
 FREE_SCALE = 1e-3
-
-
-def planes_for(problem: MKLProblem, scale: float) -> CuttingPlanes:
-    """The empty model of a problem on the simplex or with groups."""
-    if not isinstance(problem.regularizer, GroupedNorm):
-        return CuttingPlanes(problem.bank.n_kernels, scale)
-    return SaddlePlanes(problem, scale)
 
 
 class SaddlePlanes(CuttingPlanes):

@@ -26,16 +26,15 @@ from polykern.problems.mkl import MKLProblem
 from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, first_evaluation
-from polykern.solvers.cuts import CuttingPlanes
-from polykern.solvers.group_planes import planes_for
-from polykern.regularizers.level_set import project_on_level_set
+from polykern.solvers.cuts import CuttingPlanes, Model
+from polykern.solvers.planes import planes_for
 from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]
 
-# A model of groups is refined up to so many times per machine, until its planes are this exact, as a share of what lies
-# between the level and the upper bound (or the lower and the upper one).
-MOST_ROUNDS, EXACT = 4, 0.2
+# Where a model is refined: until its planes are this exact, as a share of what lies between the level and the upper
+# bound (or the lower and the upper one).
+EXACT = 0.2
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Level(Solver):
     Level(share=0.5)
     """
 
-    requires = Requirements(most_weight_norm=1.0, grouped=True)
+    requires = Requirements(most_weight_norm=1.0, grouped=True, most_cut_norm=float("inf"))
 
     def __init__(self, share: float = 0.6) -> None:
         self.share = share
@@ -90,18 +89,18 @@ def level_point(
     """The point nearest to `center` where the model is below the level, and its multipliers for the next time."""
     level = run.hoped_bound + share * (run.upper - run.hoped_bound)
     point, found = center, np.zeros(0) if multipliers is None else multipliers
-    for _ in range(MOST_ROUNDS):
-        slopes, limits = planes.below(level)
-        point, found = project_on_level_set(center, slopes, limits, found, planes.domain)
+    for _ in range(planes.most_rounds):
+        point, found = planes.nearest_below(center, level, found)
         if not planes.refine(point, level + EXACT * (run.upper - level)):
             break
     return planes.inside(point), found
 
 
-def suggest_refined(run: Run, planes: CuttingPlanes) -> None:
-    """Tell the run the model's lower bound, made as good as is worth while."""
+def suggest_refined(run: Run, planes: CuttingPlanes) -> Model:
+    """Tell the run the model's lower bound, made as good as is worth while; the model."""
     model = planes.suggest(run)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(planes.most_rounds):
         if not planes.refine(model.weights, model.bound + EXACT * max(run.upper - model.bound, 0.0)):
-            return
+            break
         model = planes.suggest(run)
+    return model

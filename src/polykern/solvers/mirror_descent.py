@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from polykern.problems.mkl import MKLProblem
 from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
+from polykern.regularizers.simplices import Simplices
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.group_planes import SaddlePlanes
 from polykern.solvers.level import suggest_refined
 from polykern.solvers.run import Evaluation, Run
 from polykern.solvers.saddle import Saddle
-from polykern.regularizers.simplices import Simplices
 
 Array = NDArray[np.float64]
 

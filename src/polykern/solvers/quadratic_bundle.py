@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from polykern.problems.mkl import MKLProblem
 from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
+from polykern.regularizers.level_set import project_on_level_set
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.best_mixture import Mixture
 from polykern.solvers.dual_points import DualPoints
-from polykern.regularizers.level_set import project_on_level_set
 from polykern.solvers.run import Evaluation, Run
 
 Array = NDArray[np.float64]

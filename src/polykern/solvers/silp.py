@@ -2,7 +2,7 @@
 
 Problem   min_{b in simplex} F(b),  F(b) = max_{a in A} -conj(a) - 1/2 sum_k b_k S_k(a),  S_k(a) = a' K_k a.
 Symbols   b kernel weights; a dual variables of the machine (minus the paper's alpha); theta the program's value.
-Given     a machine for fixed weights, any loss; the simplex.
+Given     a machine for fixed weights, any loss; the simplex, or its part of large margin (M3K).
 Step      solve the machine at b, add the plane of its a to the linear program, whose minimum is the next b.
 Stop      the certified gap between the best machine and the program's bound. (The paper's own test, |1 - S_t / theta_t|
           compares the newest machine with the last program: no bound, and not used.)
@@ -23,6 +23,8 @@ from polykern.problems.result import MKLResult
 from polykern.problems.support import Requirements
 from polykern.solvers.base import Solver, first_evaluation
 from polykern.solvers.cuts import CuttingPlanes
+from polykern.solvers.level import suggest_refined
+from polykern.solvers.planes import planes_for
 from polykern.solvers.run import Evaluation, Run
 
 
@@ -46,14 +48,14 @@ class SILP(Solver):
     'p = 1 (the simplex)'
     """
 
-    requires = Requirements(most_weight_norm=1.0)
+    requires = Requirements(most_weight_norm=1.0, most_cut_norm=1.0)
 
     def init(self, problem: MKLProblem, run: Run, start: MKLResult | None) -> _State:
         first = first_evaluation(problem, run, start)
-        return _State(CuttingPlanes(problem.bank.n_kernels, first.primal), first, None)
+        return _State(planes_for(problem, first.primal), first, None)
 
     def step(self, problem: MKLProblem, run: Run, state: _State) -> _State:
         last = state.last if state.weights is None else run.evaluate(state.weights, near=state.last)
         state.planes.add(last)
-        model = state.planes.suggest(run)
-        return _State(state.planes, last, model.weights)
+        model = suggest_refined(run, state.planes)
+        return _State(state.planes, last, state.planes.weights_at(model.weights, run.hoped_gap, model.multipliers))

@@ -13,13 +13,13 @@ from polykern.kernels import RBF, OnColumns
 from polykern.losses import Hinge
 from polykern.problems import MKLProblem
 from polykern.regularizers import GroupedNorm
+from polykern.regularizers.level_set import project_on_level_set
+from polykern.regularizers.simplices import Simplices
 from polykern.solvers import SILP, Level, MirrorDescent
 from polykern.solvers.group_planes import planes_for
-from polykern.regularizers.level_set import project_on_level_set
 from polykern.solvers.mirror_descent import oracle, step_down_to
 from polykern.solvers.run import Run
 from polykern.solvers.saddle import Saddle
-from polykern.regularizers.simplices import Simplices
 
 GROUPS = np.array(GROUP_OF)
 SIMPLICES = Simplices(GROUPS)

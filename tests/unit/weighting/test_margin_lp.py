@@ -10,9 +10,9 @@ from oracles.kernel_margin import differences_by_loops, largest_margin, margins_
 from oracles.mkl_cases import random_kernels
 from polykern.bank import build_bank
 from polykern.kernels import RBF, OnColumns, Precomputed
-from polykern.weighting import MarginLP
 from polykern.regularizers.kernel_margin import KernelMargin
 from polykern.regularizers.margin_range import margin_range
+from polykern.weighting import MarginLP
 
 STATE = np.random.RandomState(0)
 

@@ -1,0 +1,17 @@
+"""Which cutting-plane model a weight set asks for."""
+
+from __future__ import annotations
+
+from polykern.problems.mkl import MKLProblem
+from polykern.solvers.cuts import CuttingPlanes
+from polykern.solvers.group_planes import SaddlePlanes
+from polykern.solvers.margin_planes import MarginPlanes
+
+
+def planes_for(problem: MKLProblem, scale: float) -> CuttingPlanes:
+    """The empty model of a problem on the simplex, with groups, or with a condition on the margin."""
+    if problem.regularizer.grouped:
+        return SaddlePlanes(problem, scale)
+    if problem.regularizer.cut:
+        return MarginPlanes(problem, scale)
+    return CuttingPlanes(problem.bank.n_kernels, scale)
