@@ -70,7 +70,7 @@ class BaseMKL(ManyKernels):
             loss=loss,
             regularizer=self._resolve_regularizer(),
             solver=as_solver(self.solver),
-            fit_intercept=self._resolve_intercept(),
+            fit_intercept=self._resolve_intercept(loss),
             share_weights=bool(getattr(self, "share_weights", True)),
             tol=check_positive("tol", self.tol, ": it is the relative duality gap to stop at"),
             max_iter=check_count("max_iter", self.max_iter, 1),
@@ -79,13 +79,19 @@ class BaseMKL(ManyKernels):
             verbose=check_count("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0),
         )
 
-    def _resolve_intercept(self) -> bool:
-        """fit_intercept="auto" is True: the batch solvers all have a bias."""
+    def _resolve_intercept(self, loss: Loss) -> bool:
+        """fit_intercept="auto" is True but where all classes are one problem."""
         choice = getattr(self, "fit_intercept", True)
         if isinstance(choice, str):
             check_choice("fit_intercept", choice, ("auto",))
-            return True
-        return check_flag("fit_intercept", choice, "True, False or 'auto'")
+            return not loss.joint
+        flag = check_flag("fit_intercept", choice, "True, False or 'auto'")
+        if flag and loss.joint:
+            raise ValueError(
+                "fit_intercept is True, and the hinge of all classes together has no bias, as in the papers; leave it "
+                "'auto', or take multiclass='ovr'."
+            )
+        return flag
 
     def _resolve_regularizer(self) -> Regularizer:
         return as_regularizer(self.regularizer)

@@ -19,17 +19,19 @@ from polykern.estimators._labels import (
     Targets,
     binary_targets,
     class_factors,
+    joint_targets,
     one_vs_one_targets,
     one_vs_rest_targets,
 )
-from polykern.estimators._parameters import check_choice, check_flag
+from polykern.estimators._parameters import check_flag
 from polykern.estimators._probability import crossfit_outputs, stratified_folds
 from polykern.estimators._solve import Settings
+from polykern.estimators._strategy import loss_and_strategy
 from polykern.estimators._supervised import SupervisedMKL, TrainingData
 from polykern.estimators._transform import CombinedKernelMixin
-from polykern.losses import Logistic, Loss, as_loss
+from polykern.losses import Logistic, Loss
 
-_CLASSIFICATION_LOSSES = "'hinge', 'squared_hinge', 'smooth_hinge', 'logistic'"
+_CLASSIFICATION_LOSSES = "'hinge', 'squared_hinge', 'smooth_hinge', 'logistic', 'multiclass'"
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -62,12 +64,15 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
         "rbf-grid" is eleven widths. They look at distances: standardise the columns first (StandardScaler). With
         `Precomputed` kernels X holds sample indices.
     loss : str or Loss, default="hinge"
-        "hinge", "squared_hinge", "smooth_hinge", "logistic", or an object of `polykern.losses`.
+        "hinge", "squared_hinge", "smooth_hinge", "logistic", "multiclass" (the hinge of all classes together), or an
+        object of `polykern.losses`.
     multiclass : {"auto", "ovr", "ovo", "joint"}, default="auto"
-        How more than two classes become binary problems: one class against the rest, or each pair of classes. "auto" is
-        "ovr". "joint" comes with the multiclass hinge.
+        How more than two classes become one problem or several: one class against the rest, each pair of classes, or
+        all of them together, by the hinge of the true class's output above all others ("joint", with loss="hinge" or
+        "multiclass"; MC-MKL, and with `MarginSimplex` M3K). "auto" is "joint" for loss="multiclass", otherwise "ovr".
     share_weights : bool, default=True
-        One set of kernel weights for all binary problems (they are then one problem); False gives each its own.
+        One set of kernel weights for all binary problems (they are then one problem); False gives each its own, which
+        "joint" cannot.
     regularizer : str, float or Regularizer, default="l1"
         What the kernel weights are confined to: "l1" keeps few kernels, "l2" or a number p >= 1 confines the p-norm of
         the weights, "linf" is the plain sum of the kernels. To search over p write LpBall(p=1.5) and vary
@@ -83,7 +88,7 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
     time_limit : float or None, default=None
         Seconds at most; the best point so far is kept, with its gap and a warning.
     fit_intercept : bool or "auto", default="auto"
-        Whether the problem has a bias; "auto" is True.
+        Whether the problem has a bias; "auto" is True, except for the joint problem, which has none.
     normalize : str or None, default="mean-diagonal"
         How kernels are brought to one scale, fitted on the training samples: "mean-diagonal" (mean of the diagonal 1),
         "trace", "diagonal", "center", "center-diagonal" or None.
@@ -240,14 +245,16 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
     def _resolve_loss(self) -> Loss:
         check_flag("probability", self.probability)
         check_flag("share_weights", self.share_weights)
-        _check_multiclass(self.multiclass, self.loss)
-        loss = as_loss(self.loss)
-        if loss.targets != "signs":
+        loss, _ = self._loss_and_strategy()
+        if loss.targets not in ("signs", "classes"):
             raise ValueError(
                 f"loss is {self.loss!r}, which is not a loss for labels; MKLClassifier takes {_CLASSIFICATION_LOSSES} "
                 "(MKLRegressor takes the losses for real targets)."
             )
         return loss
+
+    def _loss_and_strategy(self) -> tuple[Loss, str]:
+        return loss_and_strategy(self.loss, self.multiclass, bool(self.share_weights))
 
     def _checked_y(self, y: Any, n_samples: int) -> np.ndarray:
         return _checked_labels(y, n_samples)
@@ -269,7 +276,10 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
     def _targets(self, codes: np.ndarray, costs: np.ndarray) -> Targets:
         n_classes = len(self.classes_)
         # Kept from fit: one-vs-one of three classes has as many outputs as one-vs-rest, so their number does not tell.
-        self._one_vs_one = n_classes > 2 and self.multiclass == "ovo"
+        _, self._strategy = self._loss_and_strategy()
+        self._one_vs_one = n_classes > 2 and self._strategy == "ovo"
+        if self._strategy == "joint":
+            return joint_targets(codes, costs, n_classes)
         if n_classes == 2:
             return binary_targets(codes, costs)
         return (one_vs_one_targets if self._one_vs_one else one_vs_rest_targets)(codes, costs, n_classes)
@@ -277,6 +287,8 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
     def _decision(self, outputs: np.ndarray) -> np.ndarray:
         if outputs.shape[1] == 1:
             return outputs[:, 0]
+        if len(self.classes_) == 2:
+            return outputs[:, 1] - outputs[:, 0]
         return votes_with_confidence(outputs, len(self.classes_)) if self._one_vs_one else outputs
 
     def _own_probabilities(self, outputs: np.ndarray) -> np.ndarray:
@@ -320,22 +332,3 @@ def _check_labels(labels: np.ndarray, otherwise: str) -> None:
         check_classification_targets(labels)
     except ValueError as error:
         raise ValueError(f"{str(error).rstrip('.')}; {otherwise}.") from error
-
-
-def _check_multiclass(multiclass: Any, loss: Any) -> None:
-    check_choice("multiclass", multiclass, ("auto", "ovr", "ovo", "joint"))
-    if isinstance(loss, str) and loss == "multiclass":
-        if multiclass in ("ovr", "ovo"):
-            raise ValueError(
-                f"loss='multiclass' treats all classes in one problem, and multiclass={multiclass!r} splits them up; "
-                f"take loss='hinge' with multiclass={multiclass!r}."
-            )
-        raise ValueError(
-            "loss='multiclass' is not available in this version, expected one of "
-            f"{_CLASSIFICATION_LOSSES}; for more than two classes take loss='hinge' with multiclass='ovr' or 'ovo'."
-        )
-    if multiclass == "joint":
-        raise ValueError(
-            "multiclass='joint' is not available in this version, expected 'auto', 'ovr' or 'ovo': both learn one "
-            "set of kernel weights for all classes too (share_weights=True)."
-        )

@@ -38,6 +38,11 @@ def one_vs_rest_targets(codes: np.ndarray, costs: np.ndarray, n_classes: int) ->
     return Targets(values, np.repeat(costs[:, None], n_classes, axis=1))
 
 
+def joint_targets(codes: np.ndarray, costs: np.ndarray, n_classes: int) -> Targets:
+    """A row of zeros and a one for every sample: (n, classes)."""
+    return Targets(np.eye(n_classes)[codes], np.repeat(costs[:, None], n_classes, axis=1))
+
+
 def one_vs_one_targets(codes: np.ndarray, costs: np.ndarray, n_classes: int) -> Targets:
     """+1 for the second class of the pair, -1 for the first, cost 0 for the samples of other classes: (n, pairs)."""
     first, second = np.array(class_pairs(n_classes)).T

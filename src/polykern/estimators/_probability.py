@@ -12,6 +12,7 @@ from polykern.estimators._labels import Targets
 from polykern.estimators._solve import Settings
 from polykern.machines import CombinedMatrix, machine_for
 from polykern.parallel import spans
+from polykern.problems.joint_machine import JointMachineProblem
 from polykern.problems.machine import MachineProblem
 from polykern.problems.result import MKLResult
 
@@ -42,7 +43,8 @@ def crossfit_outputs(
     outputs = np.zeros_like(targets.values)
     for test in folds:
         train = np.setdiff1d(np.arange(bank.n_samples), test)
-        for column in range(outputs.shape[1]):
+        columns = [slice(None)] if settings.loss.joint else range(outputs.shape[1])
+        for column in columns:
             outputs[test, column] = _held_out(bank, targets, column, settings, result, train, test)
     return outputs
 
@@ -50,20 +52,24 @@ def crossfit_outputs(
 def _held_out(
     bank: KernelBank,
     targets: Targets,
-    column: int,
+    column: int | slice,
     settings: Settings,
     result: MKLResult,
     train: np.ndarray,
     test: np.ndarray,
 ) -> np.ndarray:
+    """Outputs of one binary problem, or (m, c) of all classes together."""
     weights = result.weights if result.weights.ndim == 1 else result.weights[column]
-    train = train[targets.costs[train, column] > 0]
-    problem = MachineProblem(
-        settings.loss, targets.values[train, column], targets.costs[train, column], settings.fit_intercept
-    )
+    problem: MachineProblem | JointMachineProblem
+    if settings.loss.joint:
+        problem = JointMachineProblem(settings.loss, targets.values[train], targets.costs[train, 0])
+    else:
+        train = train[targets.costs[train, column] > 0]
+        y, costs = targets.values[train, column], targets.costs[train, column]
+        problem = MachineProblem(settings.loss, y, costs, settings.fit_intercept)
     matrix = CombinedMatrix(bank.subset(train), weights)
-    solution = machine_for(settings.loss).solve(matrix, problem, tol=settings.tol)
-    coef = np.zeros(bank.n_samples)
+    solution = machine_for(settings.loss).solve(matrix, problem, tol=settings.tol)  # type: ignore[arg-type]
+    coef = np.zeros((bank.n_samples, *np.shape(solution.coef)[1:]))
     coef[train] = solution.coef
     return outputs_at(bank, test, weights, coef) + solution.intercept
 

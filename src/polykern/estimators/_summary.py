@@ -72,7 +72,7 @@ def _multiclass(model: Any) -> list[str]:
     n_outputs = np.atleast_2d(model.dual_coef_).shape[0]
     if n_outputs == 1:
         return []
-    how = "one-vs-one" if model._one_vs_one else "one-vs-rest"
+    how = {"joint": "all classes together", "ovo": "one-vs-one", "ovr": "one-vs-rest"}[model._strategy]
     return [how, "kernel weights shared" if model.weights_.ndim == 1 else "kernel weights per output"]
 
 

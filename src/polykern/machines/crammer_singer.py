@@ -74,7 +74,7 @@ class CrammerSinger(Machine):
 
 
 class _Rounds:
-    """The state of one solve: coefficients (n, c), reduced and shifted outputs (c, n), each sample's part of the gap."""
+    """The state of one solve: coefficients (n, c), reduced and shifted outputs (c, n), parts of the gap."""
 
     def __init__(self, matrix: CombinedMatrix, problem: JointMachineProblem, coef: Array, working_set: int) -> None:
         self.matrix, self.problem, self.coef = matrix, problem, coef
