@@ -6,6 +6,7 @@ from polykern.weighting.base import Weighting
 from polykern.weighting.best import Best
 from polykern.weighting.binary_mkl import BinaryMKL
 from polykern.weighting.cka import CKA
+from polykern.weighting.easy_mkl import EasyMKL
 from polykern.weighting.f_heuristic import FHeuristic
 from polykern.weighting.margin_lp import MarginLP
 from polykern.weighting.names import as_weighting
@@ -20,6 +21,7 @@ __all__ = [
     "AlignF",
     "Best",
     "BinaryMKL",
+    "EasyMKL",
     "FHeuristic",
     "MarginLP",
     "Product",

@@ -11,6 +11,7 @@ from polykern.weighting.base import Weighting
 from polykern.weighting.best import Best
 from polykern.weighting.binary_mkl import BinaryMKL
 from polykern.weighting.cka import CKA
+from polykern.weighting.easy_mkl import EasyMKL
 from polykern.weighting.f_heuristic import FHeuristic
 from polykern.weighting.margin_lp import MarginLP
 from polykern.weighting.product import Product
@@ -28,6 +29,7 @@ NAMES: dict[str, type[Weighting]] = {
     "f-heuristic": FHeuristic,
     "binary-mkl": BinaryMKL,
     "margin-lp": MarginLP,
+    "easy-mkl": EasyMKL,
 }
 
 
