@@ -26,6 +26,7 @@ def _support() -> str:
         ("`LpBall(inf)`, plain sum", regularizers.LpBall(p=float("inf"))),
         ("`GroupNorm(1)`", regularizers.GroupNorm(p=1.0)),
         ("`GroupNorm(p)`, 1 < p <= 2", regularizers.GroupNorm(p=1.5)),
+        ("`MixedNorm(p, l1)`, 1 < p <= 2", regularizers.MixedNorm(p=1.5)),
         ("`GroupedNorm(groups, q)`, 1/2 < q < 1", regularizers.GroupedNorm([[0], [1]], q=0.75)),
         ("`GroupedNorm(groups, q)`, q >= 1", regularizers.GroupedNorm([[0], [1]], q=2.0)),
     )

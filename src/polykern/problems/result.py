@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,17 @@ class Status(Enum):
     STALLED = "stopped where no step makes progress in floating point: raise tol, or use float64 kernels"
     INTERRUPTED = "interrupted: this is the best solution reached, with its gap"
     STOPPED = "stopped by a callback: this is the best solution reached, with its gap"
+    EPOCHS = "did the epochs that were asked for: the gap says how far at most the solution is from the optimum"
 
     @property
     def converged(self) -> bool:
         """The tolerance was reached."""
         return self is Status.CONVERGED
+
+    @property
+    def as_asked(self) -> bool:
+        """The solve ended where it was asked to: at the tolerance, or after so many epochs."""
+        return self in (Status.CONVERGED, Status.EPOCHS)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,10 @@ class MKLResult:
         Machines solved on the way, those of all outputs counted.
     parts : tuple of MKLResult
         The results behind this one where every output was solved on its own.
+    details : dict
+        What this solver alone has to tell: `Obscure`, `Pegasos` and `UFO` their updates and epochs, Obscure its R.
+    state : object or None
+        Where a solver that goes from sample to sample was stopped, if it can go on from there: `solve(start=result)`.
     """
 
     coef: Array
@@ -79,6 +90,8 @@ class MKLResult:
     solver: str
     history: tuple[Record, ...] = field(default=(), repr=False)
     parts: tuple[MKLResult, ...] = field(default=(), repr=False)
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
+    state: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         kept = int(np.count_nonzero(np.any(np.atleast_2d(self.weights) > 0, axis=0)))

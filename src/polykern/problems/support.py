@@ -21,7 +21,9 @@ class Requirements:
     `most_outputs` and `most_variables` (outputs x samples) bound the size, `in_memory` asks for room for one combined
     kernel; `joint_loss` and `single_loss` admit losses that look at all outputs of a sample together, or at each
     on its own, `most_cut_norm` weights
-    that meet a condition on their margin (MarginSimplex), with q up to that.
+    that meet a condition on their margin (MarginSimplex), with q up to that. `mixed` admits norms beside which every
+    block norm has a price of its own (MixedNorm), `bias` a bias. A solver that is not `exact` stops after so many
+    epochs, not at the tolerance, unless it is asked to.
     """
 
     least_weight_norm: float = 1.0
@@ -36,6 +38,9 @@ class Requirements:
     joint_loss: bool = True
     single_loss: bool = True
     most_cut_norm: float = 0.0
+    mixed: bool = False
+    bias: bool = True
+    exact: bool = True
 
     def admits_norm(self, p: float) -> bool:
         """The weight set |b|_p <= 1 is within reach."""
@@ -63,6 +68,8 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
     if p is None:
         if regularizer.cut and solver.requires.most_cut_norm:
             return _why_not_cut(solver, regularizer) or _why_not_loss(solver, loss)
+        if regularizer.mixed and solver.requires.mixed:
+            return _why_not_loss(solver, loss)
         if not (regularizer.grouped and solver.requires.grouped):
             return f"{name} does not handle {type(regularizer).__name__}."
         q, least = float(getattr(regularizer, "q", 1.0)), solver.requires.least_group_q
@@ -82,6 +89,8 @@ def _why_not_cut(solver: Declares, regularizer: Regularizer) -> str | None:
 
 def _why_not_loss(solver: Declares, loss: Loss) -> str | None:
     name = type(solver).__name__
+    if loss.needs_intercept and not solver.requires.bias:
+        return f"{name} has no bias; {type(loss).__name__} needs one."
     if not loss.joint and not solver.requires.single_loss:
         return f"{name} handles losses of all outputs together; {type(loss).__name__} looks at each on its own."
     if loss.joint and not solver.requires.joint_loss:
@@ -110,6 +119,8 @@ def why_not_here(solver: Declares, problem: MKLProblem) -> str | None:
         return f"{name} handles {requires.most_outputs} output; this problem has {outputs} that share their weights."
     if variables > requires.most_variables:
         return f"{name} handles up to {requires.most_variables:g} dual variables; this problem has {variables}."
+    if problem.fit_intercept and not requires.bias:
+        return f"{name} has no bias, and fit_intercept is True; set it to False."
     if requires.in_memory and not problem.bank.fits_combined:
         return f"{name} needs room for one (n, n) matrix, and the memory budget has none."
     return why_not(solver, problem.loss, problem.regularizer)

@@ -5,7 +5,17 @@ from polykern.regularizers.group_norm import GroupNorm
 from polykern.regularizers.grouped_norm import GroupedNorm
 from polykern.regularizers.lp_ball import LpBall
 from polykern.regularizers.margin_simplex import MarginSimplex
+from polykern.regularizers.mixed_norm import MixedNorm
 from polykern.regularizers.names import as_regularizer
 from polykern.regularizers.simplex import Simplex
 
-__all__ = ["GroupNorm", "GroupedNorm", "LpBall", "MarginSimplex", "Regularizer", "Simplex", "as_regularizer"]
+__all__ = [
+    "GroupNorm",
+    "GroupedNorm",
+    "LpBall",
+    "MarginSimplex",
+    "MixedNorm",
+    "Regularizer",
+    "Simplex",
+    "as_regularizer",
+]

@@ -29,6 +29,9 @@ class Regularizer(BaseEstimator):
     cut: ClassVar[bool] = False
     """Weights meet a condition beside those of a ball (`MarginSimplex`)."""
 
+    mixed: ClassVar[bool] = False
+    """Every block norm has a price of its own beside a common norm (`MixedNorm`): there is no set of weights."""
+
     def bind(self, bank: KernelBank, y: ArrayLike) -> Regularizer:
         """This regularizer for the kernels of `bank` and the targets `y`; itself where it needs neither."""
         return self

@@ -13,6 +13,7 @@ from polykern.regularizers.group_norm import GroupNorm
 from polykern.regularizers.grouped_norm import GroupedNorm
 from polykern.regularizers.grouping import check_groups
 from polykern.regularizers.lp_ball import LpBall
+from polykern.regularizers.mixed_norm import MixedNorm
 from polykern.regularizers.simplex import Simplex
 
 NAMES = {"l1": 1.0, "simplex": 1.0, "l2": 2.0, "linf": np.inf, "sum": np.inf}
@@ -61,6 +62,8 @@ def _check_parameters(regularizer: Regularizer) -> None:
             f"p of GroupNorm is {p!r}, expected a number from 1 to 2 (the norm of the block norms); "
             "for a norm of the weights use LpBall(p)."
         )
+    if isinstance(regularizer, MixedNorm):
+        _check_mixed(regularizer)
     if isinstance(regularizer, GroupedNorm):
         q = regularizer.q
         if not isinstance(q, Real) or isinstance(q, bool) or not float(q) >= 0.5:
@@ -69,3 +72,14 @@ def _check_parameters(regularizer: Regularizer) -> None:
                 "the problem is not convex."
             )
         check_groups(regularizer.groups)
+
+
+def _check_mixed(regularizer: MixedNorm) -> None:
+    p, l1 = regularizer.p, regularizer.l1
+    if not (isinstance(p, Real) and 1 <= float(p) <= 2):
+        raise ValueError(f"p of MixedNorm is {p!r}, expected a number from 1 to 2 (the norm of the block norms).")
+    if not (isinstance(l1, Real) and 0 <= float(l1) < np.inf):
+        raise ValueError(
+            f"l1 of MixedNorm is {l1!r}, expected a number >= 0 in the units of Omega + C * losses: C n times the "
+            "paper's."
+        )

@@ -10,14 +10,18 @@ from polykern.solvers.lp_analytic import LpAnalytic
 from polykern.solvers.m3k import M3K
 from polykern.solvers.mc_mkl import MCMKL
 from polykern.solvers.mirror_descent import MirrorDescent
+from polykern.solvers.obscure import Obscure
+from polykern.solvers.pegasos import Pegasos
 from polykern.solvers.quadratic_bundle import QuadraticBundle
 from polykern.solvers.silp import SILP
 from polykern.solvers.simple_mkl import SimpleMKL
+from polykern.solvers.ufo import UFO
 
 __all__ = [
     "M3K",
     "MCMKL",
     "SILP",
+    "UFO",
     "Auto",
     "Chunking",
     "HessianMKL",
@@ -25,6 +29,8 @@ __all__ = [
     "Level",
     "LpAnalytic",
     "MirrorDescent",
+    "Obscure",
+    "Pegasos",
     "QuadraticBundle",
     "SimpleMKL",
     "Solver",

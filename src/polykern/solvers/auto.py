@@ -18,9 +18,12 @@ from polykern.solvers.lp_analytic import LpAnalytic
 from polykern.solvers.m3k import M3K
 from polykern.solvers.mc_mkl import MCMKL
 from polykern.solvers.mirror_descent import MirrorDescent
+from polykern.solvers.obscure import Obscure
+from polykern.solvers.pegasos import Pegasos
 from polykern.solvers.quadratic_bundle import FEW_KERNELS, QuadraticBundle
 from polykern.solvers.silp import SILP
 from polykern.solvers.simple_mkl import SimpleMKL
+from polykern.solvers.ufo import UFO
 
 # Dual variables (samples x outputs) up to which factoring a matrix of their size beats solving machines: the fewer
 # kernels there are, the fewer machines it takes.
@@ -39,6 +42,7 @@ class Rule(NamedTuple):
     where: str
     reason: str
     takes: Callable[[MKLProblem], bool] = lambda problem: True
+    options: dict[str, Any] = {}
 
 
 RULES = (
@@ -59,6 +63,7 @@ RULES = (
         "groups, MarginSimplex",
         "10 to 14 machines to a gap of 1e-3 on digits, flowers and ionosphere, q from 1 to 3",
     ),
+    Rule(UFO, "MixedNorm, no bias", "the only one; to a gap, with dual steps", options={"check_gap": True}),
 )
 
 ALL: tuple[type[Solver], ...] = (
@@ -73,6 +78,9 @@ ALL: tuple[type[Solver], ...] = (
     MirrorDescent,
     MCMKL,
     M3K,
+    Obscure,
+    Pegasos,
+    UFO,
 )
 
 
@@ -87,10 +95,11 @@ class Auto(Solver):
 def choose_solver(problem: MKLProblem) -> Solver:
     """The solver of the first rule that takes this problem."""
     for rule in RULES:
-        solver = rule.solver()
+        solver = rule.solver(**rule.options)
         if rule.takes(problem) and why_not_here(solver, problem) is None:
             return solver
-    raise ValueError(f"No solver handles {type(problem.loss).__name__} with {problem.regularizer!r}.")
+    bias = " and a bias; set fit_intercept to False" if problem.fit_intercept else ""
+    raise ValueError(f"No solver handles {type(problem.loss).__name__} with {problem.regularizer!r}{bias}.")
 
 
 def as_solver(spec: Any) -> Solver:

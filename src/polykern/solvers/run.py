@@ -93,6 +93,10 @@ class Run:
         self.bound_coef: Array | None = None
         self.hint: Hint | None = None
         self.stuck = False  # set by a solver whose steps lead nowhere any more
+        self.done = False  # set by a solver that stops after so many epochs
+        self.patient = False  # set by a solver whose gap may stand still for long: it is never called stalled
+        self.details: dict[str, Any] = {}
+        self.state: Any = None  # from where a later solve can go on, set by solvers that can
         self.double = False  # low precision first: machines read sums of float32 kernels as float32
         self.keeps_scores = False  # set by a solver that needs K_k a: the forms come of them, in the same pass
         self.n_machines = 0
@@ -162,6 +166,15 @@ class Run:
         evaluation = self._bounds_at(weights, coef, outputs, self.problem.best_intercept(outputs), forms)
         self.suggest(evaluation.dual, lambda: coef)
         self._offer(replace(evaluation, dual=-np.inf))
+
+    def offer_primal(self, point: Point, outputs: Array, forms: Array) -> Evaluation:
+        """A primal point with the forms of all kernels with weight, and nothing said of a lower bound."""
+        primal = self.problem.primal(point, outputs=outputs, forms=forms)
+        evaluation = Evaluation(
+            point.weights, point.coef, point.intercept, outputs, forms, conjugate=np.nan, primal=primal, dual=-np.inf
+        )
+        self._offer(evaluation)
+        return evaluation
 
     def prefer(self, evaluation: Evaluation) -> None:
         """Take this point as the answer where it is within the tolerance, although another one may be lower."""
@@ -245,6 +258,8 @@ class Run:
             return Status.TIME_LIMIT
         if len(self.history) >= self.max_iter:
             return Status.MAX_ITER
+        if self.done:
+            return Status.EPOCHS
         return Status.STALLED if self.stuck or self._stalled() else None
 
     def _record(self) -> Record:
@@ -291,7 +306,7 @@ class Run:
         self.best = self._bounds_at(best.weights, best.coef, outputs, best.intercept, forms)
 
     def _stalled(self, patience: int = PATIENCE) -> bool:
-        if len(self.history) <= patience:
+        if self.patient or len(self.history) <= patience:
             return False
         return self.history[-1].gap >= self.history[-1 - patience].gap * (1.0 - 1e-9)
 
@@ -339,4 +354,6 @@ class Run:
             seconds=self.seconds,
             solver=solver,
             history=tuple(self.history),
+            details=self.details,
+            state=self.state,
         )
