@@ -45,10 +45,10 @@ def omega_of_groups(t, group_of, q):
     return 0.5 * cp.square(size)
 
 
-def solve_mkl(kernels, Y, costs, loss, r, *, group_of=None, intercept=True, **parameters):
+def solve_mkl(kernels, Y, costs, loss, r, *, group_of=None, l1=0.0, intercept=True, **parameters):
     """Optimal value of min 1/2 | |f_k| |_r^2 + sum C loss(f + bias, y), outputs as columns of Y sharing the norms.
 
-    With `group_of`, the group of every kernel, r is the q of VSKL and CKL.
+    With `group_of`, the group of every kernel, r is the q of VSKL and CKL; `l1` adds that much of the sum of the norms.
     """
     Y, costs = np.atleast_2d(Y.T).T, np.atleast_2d(costs.T).T
     factors = [factor(K) for K in kernels]
@@ -66,7 +66,7 @@ def solve_mkl(kernels, Y, costs, loss, r, *, group_of=None, intercept=True, **pa
         total += cp.sum(bias)
     constraints = [cp.norm(w, "fro") <= t[k] for k, w in enumerate(W)]
     penalty = omega(t, r) if group_of is None else omega_of_groups(t, group_of, r)
-    problem = cp.Problem(cp.Minimize(penalty + total), constraints)
+    problem = cp.Problem(cp.Minimize(penalty + l1 * cp.sum(t) + total), constraints)
     return optimal_value(problem)
 
 

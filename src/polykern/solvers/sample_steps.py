@@ -29,6 +29,7 @@ ONLINE, PROJECTED, HARMONIC = range(3)
 _MOST_NEWTON, _MOST_SEARCHES = 40, 12
 _OVERSHOOT = 0.3  # of the slope at the beginning of a dual step may be left at its end
 _LEAST_CURVATURE = 1e-12
+_ROUNDING = 1e-9  # of the slope at the beginning: a step that ends at the peak may be past it by that
 
 
 class Model(NamedTuple):
@@ -399,24 +400,22 @@ def _along(model, products, sizes, tau, forms, weights):
 
 @jit
 def _length(model, sample, way, products, sizes, forms, weights):
-    """How much of a step to take, at most all: the dual value rises up to there, or falls by little after its peak."""
+    """How much of a step to take, at most all: the dual value rises all the way."""
     loss, coef = model.loss, model.coef[sample]
     targets, costs = model.targets[sample], model.costs[sample]
-    at_end = _conjugate_slope(loss, coef, way, 1.0, targets, costs) - _along(
-        model, products, sizes, 1.0, forms, weights
-    )
-    if at_end >= 0.0:
-        return 1.0
     at_start = _conjugate_slope(loss, coef, way, 0.0, targets, costs)
     for k in range(products.size):
         at_start -= model.weights[k] * products[k]
+    at_end = _conjugate_slope(loss, coef, way, 1.0, targets, costs)
+    at_end -= _along(model, products, sizes, 1.0, forms, weights)
+    if at_end >= -_ROUNDING * at_start:
+        return 1.0
     low, high, rise, fall, tau = 0.0, 1.0, at_start, -at_end, 1.0
     for _ in range(_MOST_SEARCHES):
         share = rise / (rise + fall) if np.isfinite(rise) else 0.5
         tau = low + (high - low) * min(max(share, 0.1), 0.9)
-        slope = _conjugate_slope(loss, coef, way, tau, targets, costs) - _along(
-            model, products, sizes, tau, forms, weights
-        )
+        slope = _conjugate_slope(loss, coef, way, tau, targets, costs)
+        slope -= _along(model, products, sizes, tau, forms, weights)
         if slope >= 0.0:
             if slope <= _OVERSHOOT * at_start:
                 return tau
