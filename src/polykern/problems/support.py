@@ -69,6 +69,8 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
         if regularizer.cut and solver.requires.most_cut_norm:
             return _why_not_cut(solver, regularizer) or _why_not_loss(solver, loss)
         if regularizer.mixed and solver.requires.mixed:
+            if getattr(regularizer, "p", 2.0) <= 1.0:
+                return f"{name} handles MixedNorm with p > 1; this one has p = 1, which is not strongly convex."
             return _why_not_loss(solver, loss)
         if not (regularizer.grouped and solver.requires.grouped):
             return f"{name} does not handle {type(regularizer).__name__}."

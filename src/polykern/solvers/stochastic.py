@@ -126,6 +126,11 @@ class StochasticSolver(Solver):
         """Raise for parameters that make no sense."""
         if not isinstance(self.epochs, Integral) or isinstance(self.epochs, bool) or self.epochs < 1:
             raise ValueError(f"epochs of {type(self).__name__} is {self.epochs!r}, expected a whole number from 1.")
+        seed = self.random_state
+        if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
+            raise ValueError(
+                f"random_state of {type(self).__name__} is {seed!r}, expected a whole number from 0, or None."
+            )
         for name in ("check_gap", "shuffle"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} of {type(self).__name__} is {getattr(self, name)!r}, expected True or False.")
