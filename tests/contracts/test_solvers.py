@@ -24,6 +24,11 @@ PAIRS = [
 ]
 
 
+def hinge_for(solver):
+    """The hinge that the solver handles."""
+    return "hinge" if solver.requires.single_loss else "multiclass"
+
+
 def optimum_of(problem, matrices, loss):
     regularizer = problem.regularizer
     return solve_mkl(
@@ -67,10 +72,10 @@ def test_low_rank_kernels_do_not_stall_the_certificate(solver, loss):
 @pytest.mark.parametrize("solver", [solver for solver in EXACT if solver.requires.most_outputs > 1])
 def test_several_outputs_share_the_weights(solver):
     regularizer = REGULARIZERS["simplex" if not solver.__name__.startswith("Lp") else "p=2"]
-    problem, matrices = small_problem("hinge", regularizer, n=20, n_kernels=4, n_outputs=3)
+    problem, matrices = small_problem(hinge_for(solver), regularizer, n=20, n_kernels=4, n_outputs=3)
     result = solver().solve(problem, tol=1e-6)
     assert result.coef.shape == (20, 3) and result.intercept.shape == (3,)
-    assert result.primal == pytest.approx(optimum_of(problem, matrices, "hinge"), rel=1e-5)
+    assert result.primal == pytest.approx(optimum_of(problem, matrices, hinge_for(solver)), rel=1e-5)
 
 
 @pytest.mark.parametrize("regularizer", sorted(GROUPED))
@@ -93,17 +98,19 @@ def test_groups_go_on_from_an_earlier_result(regularizer):
 @pytest.mark.parametrize("solver", EXACT)
 def test_one_kernel_is_a_plain_machine(solver):
     regularizer = REGULARIZERS["simplex" if not solver.__name__.startswith("Lp") else "p=2"]
-    problem, _ = small_problem("hinge", regularizer, n_kernels=1)
+    problem, _ = small_problem(hinge_for(solver), regularizer, n_kernels=1)
     result = solver().solve(problem, tol=1e-8)
     np.testing.assert_allclose(result.weights, [1.0])
     newton_steps_are_iterations = solver.__name__ == "InteriorPoint"
-    assert result.n_iter <= (15 if newton_steps_are_iterations else 3)
+    # The machine of all classes ends just within what is asked of it, a tenth of the gap that is left.
+    most = 15 if newton_steps_are_iterations else 3 if solver.requires.single_loss else 10
+    assert result.n_iter <= most
 
 
 @pytest.mark.parametrize("solver", EXACT)
 def test_results_repeat_exactly(solver):
     regularizer = REGULARIZERS["simplex" if not solver.__name__.startswith("Lp") else "p=2"]
-    one, two = (solver().solve(small_problem("hinge", regularizer)[0]) for _ in range(2))
+    one, two = (solver().solve(small_problem(hinge_for(solver), regularizer)[0]) for _ in range(2))
     np.testing.assert_array_equal(one.weights, two.weights)
     np.testing.assert_array_equal(one.coef, two.coef)
 
@@ -111,7 +118,7 @@ def test_results_repeat_exactly(solver):
 @pytest.mark.parametrize("solver", EXACT)
 def test_a_warm_start_ends_sooner(solver):
     regularizer = REGULARIZERS["simplex" if not solver.__name__.startswith("Lp") else "p=1.05"]
-    problem, _ = small_problem("hinge", regularizer, n=40, n_kernels=10)
+    problem, _ = small_problem(hinge_for(solver), regularizer, n=40, n_kernels=10)
     cold = solver().solve(problem, tol=1e-5)
     warm = solver().solve(problem, tol=1e-3, start=cold)
     assert warm.n_iter < cold.n_iter and warm.primal <= cold.primal * (1 + 1e-3)

@@ -1,4 +1,4 @@
-"""The cutting-plane model of problems with groups of kernels, and how gamma is chosen beside it.
+"""The cutting-plane model of problems with groups of kernels, q >= 1, and how gamma is chosen beside it.
 
 In the letters of `saddle`, what an a says of G(lambda) = max over a and gamma is more than a plane: with the best gamma
 for it, -conj - 1/2 |D(lambda)|_{e/(e+1)}, convex in lambda. It enters the model by its tangents, more of them where it
@@ -29,14 +29,12 @@ FREE_SCALE = 1e-3
 class SaddlePlanes(CuttingPlanes):
     """The model in lambda, and the next gamma.
 
-    That is, for q >= 1, the best one for the last a, overshot while it keeps its direction; for q < 1 the best one for
-    the model's mixture of a.
+    That is the best one for the last a, overshot while it keeps its direction.
     """
 
     def __init__(self, problem: MKLProblem, scale: float) -> None:
         self._saddle = saddle = Saddle.of(problem)
         super().__init__(problem.bank.n_kernels, scale, saddle.simplices)
-        self._regularizer = problem.regularizer
         self._visited: list[Evaluation] = []
         self._shares, self._scales = saddle.start()
         self._pull = np.zeros(saddle.n_groups)
@@ -48,21 +46,10 @@ class SaddlePlanes(CuttingPlanes):
         return self._shares
 
     def weights_at(self, point: Array, gap: float, multipliers: Array) -> Array:
-        if self._saddle.has_scales and self._saddle.simplices.n_simplices == 1:
-            self._scales = self._saddle.best_scales(point, self._mixed_forms(multipliers))
-        elif self._saddle.has_scales:
+        if self._saddle.has_scales:
             self._scales = self._next_scales(point, self._saddle.least_scale(gap))
         self._shares = point
-        # For q < 1 they are on the scale of the weight set only where gamma is the best one.
-        return self._regularizer.project(self._saddle.weights(point, self._scales))
-
-    def _mixed_forms(self, multipliers: Array) -> Array:
-        """What the model's mixture of all a says: for q < 1 the last a alone sends gamma to and fro."""
-        total = float(multipliers.sum())
-        if total <= 0.0:
-            return self._visited[-1].forms
-        used = zip(multipliers, self._evaluations, strict=False)
-        return np.asarray(sum(share / total * at.forms for share, at in used if share))
+        return self._saddle.weights(point, self._scales)
 
     def _next_scales(self, point: Array, least: float) -> Array:
         forms = self._visited[-1].forms

@@ -10,9 +10,9 @@ lambda
     the best gamma is  gamma_j = D_j^{1/(e+1)} / (sum_i D_i^{e/(e+1)})^{1/e},   sum_j D_j / gamma_j = |D|_{e/(e+1)}.
 
 VSKL_q, q >= 1   one simplex per group, e = q / (q - 1), the paper's q*: its problem (D)
-CKL, q < 1       one simplex over all kernels, e = q / (2q - 1): with v_j the largest S_k of group j, the dual has
-                 |v|_e = min {t : v_j <= t gamma_j, |gamma|_e <= 1} = min over gamma of max_k S_k / gamma_j
 Simplex          one simplex, one group: gamma = 1, as at q = 1
+
+CKL, q < 1, is no problem of this kind for us: its weights are a convex set of their own (`ball_planes`).
 
 Aflalo, Ben-Tal, Bhattacharyya, Nath, Raman: Variable sparsity kernel learning, JMLR 12, 2011: Theorem 2.4, Proposition
 3.3.
@@ -53,9 +53,7 @@ class Saddle:
         if not isinstance(regularizer, GroupedNorm):
             return cls(one, one.simplex_of, np.inf)
         group_of, q = regularizer.group_of(n_kernels), float(regularizer.q)
-        if q >= 1.0:
-            return cls(Simplices(group_of), group_of, dual_exponent(q))
-        return cls(one, group_of, q / (2.0 * q - 1.0) if q > 0.5 else np.inf)
+        return cls(Simplices(group_of), group_of, dual_exponent(q))
 
     @property
     def n_groups(self) -> int:
@@ -78,12 +76,7 @@ class Saddle:
     def split(self, weights: Array) -> tuple[Array, Array]:
         """(shares, scales) of weights on the scale of the regularizer."""
         sums = self.sums(weights)
-        if not self.has_scales or not sums.all():
-            scales = self.start()[1]
-        elif self.simplices.n_simplices > 1:
-            scales = self.in_ball(1.0 / sums)
-        else:  # |sums|_p = 1 with p = e / (e - 1), and lambda = b gamma sums to one
-            scales = self.in_ball((sums / sums.max()) ** (1.0 / (self.exponent - 1.0)))
+        scales = self.in_ball(1.0 / sums) if self.has_scales and sums.all() else self.start()[1]
         return self.simplices.normalised(weights * scales[self.group_of]), scales
 
     def sums(self, values: Array) -> Array:

@@ -16,8 +16,8 @@ from polykern.regularizers import GroupedNorm
 from polykern.regularizers.level_set import project_on_level_set
 from polykern.regularizers.simplices import Simplices
 from polykern.solvers import SILP, Level, MirrorDescent
-from polykern.solvers.group_planes import planes_for
 from polykern.solvers.mirror_descent import oracle, step_down_to
+from polykern.solvers.planes import planes_for
 from polykern.solvers.run import Run
 from polykern.solvers.saddle import Saddle
 
@@ -25,6 +25,7 @@ GROUPS = np.array(GROUP_OF)
 SIMPLICES = Simplices(GROUPS)
 FORMS = np.array([4.0, 9.0, 1.0, 2.0, 16.0, 3.0])
 QS = [0.75, 0.9, 1.0, 1.5, 2.0, np.inf]
+SADDLE_QS = [q for q in QS if q >= 1]
 
 
 def grouped_problem(q, **options):
@@ -87,7 +88,7 @@ def test_the_nearest_point_of_a_level_set_in_a_product_of_simplices(seed):
 # ---- the saddle problem ----
 
 
-@pytest.mark.parametrize("q", QS)
+@pytest.mark.parametrize("q", SADDLE_QS)
 def test_no_gamma_is_better_than_the_closed_form(q):
     saddle = Saddle.of(grouped_problem(q)[0])
     shares = random_shares(saddle, 0)
@@ -103,9 +104,9 @@ def test_no_gamma_is_better_than_the_closed_form(q):
         assert 0.5 * saddle.weights(shares, other) @ FORMS >= value * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("q", QS)
+@pytest.mark.parametrize("q", SADDLE_QS)
 def test_the_best_lambda_of_the_saddle_problem_gives_the_conjugate(q):
-    """max over lambda, min over gamma of 1/2 sum_j D_j / gamma_j is Omega^* at sqrt(S): VSKL and CKL alike."""
+    """max over lambda, min over gamma of 1/2 sum_j D_j / gamma_j is Omega^* at sqrt(S)."""
     problem, _ = grouped_problem(q)
     saddle, conjugate = Saddle.of(problem), problem.regularizer.conjugate(np.sqrt(FORMS))
     best, _ = saddle.split(problem.regularizer.lmo(FORMS))
@@ -114,7 +115,7 @@ def test_the_best_lambda_of_the_saddle_problem_gives_the_conjugate(q):
         assert saddle.quadratic_parts(random_shares(saddle, seed), FORMS[np.newaxis])[0] <= conjugate * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("q", QS)
+@pytest.mark.parametrize("q", SADDLE_QS)
 def test_shares_and_scales_of_weights(q):
     problem, _ = grouped_problem(q)
     saddle = Saddle.of(problem)
@@ -123,8 +124,7 @@ def test_shares_and_scales_of_weights(q):
     again, scales = saddle.split(weights)
     np.testing.assert_allclose(saddle.simplices.sums(again), 1.0)
     np.testing.assert_allclose(saddle.weights(again, scales), weights)
-    if q >= 1.0:
-        np.testing.assert_allclose(saddle.weights(*saddle.start()), problem.regularizer.start(6))
+    np.testing.assert_allclose(saddle.weights(*saddle.start()), problem.regularizer.start(6))
 
 
 def test_nothing_said_yet_leaves_gamma_even():
@@ -288,7 +288,7 @@ def test_refusals_name_the_solvers_that_do():
 # ---- the level method on groups ----
 
 
-@pytest.mark.parametrize("q", QS)
+@pytest.mark.parametrize("q", SADDLE_QS)
 def test_planes_lie_below_the_objective_and_refining_raises_them(q):
     """Every plane is below what its a says at any lambda; after refining one of them is it."""
     problem, _ = grouped_problem(q)
@@ -312,23 +312,23 @@ def test_planes_lie_below_the_objective_and_refining_raises_them(q):
     assert not planes.refine(point, said(point) + 1.0)
 
 
-def test_below_one_gamma_is_the_best_one_for_the_mixture_of_the_model():
-    """The weights at a point: lambda / gamma for (1 a_1 + 3 a_2) / 4, on the scale of the weights."""
-    problem, _ = grouped_problem(0.75)
-    saddle, run, planes = Saddle.of(problem), run_on(problem), planes_for(problem, 1.0)
-    first = run.evaluate(problem.regularizer.start(6))
-    planes.start_at(first)
-    point = random_shares(saddle, 1)
-    only = planes.weights_at(point, 0.1, np.array([2.0]))
-    second = run.evaluate(only)
-    planes.add(second)
-    for forms, weights in (
-        (first.forms, only),
-        (0.25 * first.forms + 0.75 * second.forms, planes.weights_at(point, 0.1, np.array([1.0, 3.0]))),
-        (second.forms, planes.weights_at(point, 0.1, np.zeros(2))),  # no plane holds it: the newest
-    ):
-        gamma = saddle.best_scales(point, forms)
-        np.testing.assert_allclose(weights, problem.regularizer.project(point / gamma[GROUPS]))
+@pytest.mark.parametrize("q", [q for q in QS if q < 1])
+def test_tangents_hold_the_ball_of_group_sums(q):
+    """The model's minimum ends on the ball, and no point of the ball is beyond a tangent."""
+    problem, _ = grouped_problem(q)
+    run, planes = run_on(problem), planes_for(problem, 1.0)
+    planes.start_at(run.evaluate(problem.regularizer.start(6)))
+    model = planes.minimum()
+    assert planes.refine(1.5 * model.weights, 0.0)
+    while planes.refine(planes.minimum().weights, 0.0):
+        pass
+    lowest = planes.minimum()
+    for seed in range(20):
+        inside = problem.regularizer.project(np.random.default_rng(seed).random(6))
+        slopes, heights = planes.below(0.0)
+        assert np.max(slopes @ inside - heights) >= lowest.bound - 1e-9 * abs(lowest.bound)
+    on_sphere = planes.weights_at(lowest.weights, 0.1, np.zeros(1))
+    np.testing.assert_allclose(on_sphere, problem.regularizer.project(on_sphere), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("q", "most"), [(0.75, 35), (0.99, 35), (1.0, 35), (2.0, 35), (np.inf, 120)])
