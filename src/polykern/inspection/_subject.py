@@ -15,15 +15,26 @@ from polykern.problems.result import MKLResult
 
 @dataclass(frozen=True)
 class Subject:
-    """A result and the names of its kernels."""
+    """Kernel weights with their names, and the solver's result where one problem is behind them."""
 
-    result: MKLResult
+    weights: NDArray[np.float64]
     names: tuple[str, ...]
+    solved: MKLResult | None = None
+
+    @property
+    def result(self) -> MKLResult:
+        """The result; weights that were chosen beforehand have none."""
+        if self.solved is None:
+            raise TypeError(
+                "This model has no result_: its kernel weights were chosen first (TwoStageMKL) or mix machines "
+                "(LPBetaClassifier), so there is no gap to look at; plot_weights shows the weights."
+            )
+        return self.solved
 
     @property
     def mean_weights(self) -> NDArray[np.float64]:
         """(F,) kernel weights; their mean where every output has its own."""
-        return np.atleast_2d(self.result.weights).mean(axis=0)
+        return np.atleast_2d(self.weights).mean(axis=0)
 
     @property
     def solves(self) -> tuple[MKLResult, ...]:
@@ -38,11 +49,17 @@ class Subject:
 def unwrapped(model_or_result: Any) -> Any:
     """The model at the end of a pipeline, the best one of a search, the one behind a target transformer; or itself."""
     inner = model_or_result
-    while inner is not None and not isinstance(getattr(inner, "result_", inner), MKLResult):
+    while inner is not None and not _has_weights(inner):
         model_or_result = inner
         steps = getattr(inner, "steps", None)
         inner = steps[-1][1] if steps else getattr(inner, "best_estimator_", getattr(inner, "regressor_", None))
     return model_or_result if inner is None else inner
+
+
+def _has_weights(model_or_result: Any) -> bool:
+    """A result, or a fitted model with one or with named kernels."""
+    known = isinstance(model_or_result, MKLResult) or isinstance(getattr(model_or_result, "result_", None), MKLResult)
+    return known or hasattr(model_or_result, "kernel_names_")
 
 
 def as_subject(model_or_result: Any, names: Sequence[str] | None = None) -> Subject:
@@ -50,23 +67,24 @@ def as_subject(model_or_result: Any, names: Sequence[str] | None = None) -> Subj
 
     Pipelines, searches and target transformers stand for the model inside.
     """
-    model_or_result = unwrapped(model_or_result)
-    result = _result_of(model_or_result)
-    n_kernels = result.weights.shape[-1]
+    model = unwrapped(model_or_result)
+    found = model if isinstance(model, MKLResult) else getattr(model, "result_", None)
+    solved = found if isinstance(found, MKLResult) else None
+    weights = getattr(model, "weights_", None) if solved is None else solved.weights
+    if weights is None:
+        raise _no_weights(model)
+    n_kernels = np.shape(weights)[-1]
     if names is None:
-        names = getattr(model_or_result, "kernel_names_", None) or [f"kernel {k}" for k in range(n_kernels)]
+        names = getattr(model, "kernel_names_", None) or [f"kernel {k}" for k in range(n_kernels)]
     if len(names) != n_kernels:
         raise ValueError(f"names holds {len(names)} names, expected one for each of the {n_kernels} kernels.")
-    return Subject(result, tuple(str(name) for name in names))
+    return Subject(np.asarray(weights), tuple(str(name) for name in names), solved)
 
 
-def _result_of(model_or_result: Any) -> MKLResult:
-    if isinstance(model_or_result, MKLResult):
-        return model_or_result
-    result = getattr(model_or_result, "result_", None)
-    if isinstance(result, MKLResult):
-        return result
-    kind = type(model_or_result).__name__
-    if hasattr(model_or_result, "fit"):
-        raise NotFittedError(f"This {kind} is not fitted yet, or keeps no result_: call fit before looking at it.")
-    raise TypeError(f"model_or_result is a {kind}, expected a fitted model of polykern or its MKLResult.")
+def _no_weights(model: Any) -> Exception:
+    kind = type(model).__name__
+    if hasattr(model, "fit"):
+        return NotFittedError(
+            f"This {kind} is not fitted yet, or has no kernel weights: call fit before looking at it."
+        )
+    return TypeError(f"model_or_result is a {kind}, expected a fitted model of polykern or its MKLResult.")

@@ -35,7 +35,7 @@ def plot_weights(
     drawn = subject.heaviest(top)
     axes = ax if ax is not None else new_axes(5.2, weights_height(len(drawn)))
     _bars(axes, subject, drawn)
-    _class_dots(axes, np.atleast_2d(subject.result.weights)[:, drawn])
+    _class_dots(axes, np.atleast_2d(subject.weights)[:, drawn])
     axes.set_xlabel(_weights_label(subject.mean_weights, drawn))
     return axes
 

@@ -30,7 +30,7 @@ def write_report(
     """
     model_or_result = unwrapped(model_or_result)
     subject = as_subject(model_or_result, names)
-    page = Page(title, lead=subject.result.status.value.capitalize() + ".", footer="Written by polykern.")
+    page = Page(title, lead=_lead(model_or_result, subject), footer="Written by polykern.")
     page.numbers(key_numbers(subject))
     page.heading("Kernel weights").figures(_figures(model_or_result, subject, top))
     page.table(["kernel", "weight", "share"], _weight_rows(subject, top), _left_out(subject, top))
@@ -39,11 +39,21 @@ def write_report(
     return page.write(path)
 
 
+def _lead(model: Any, subject: Subject) -> str:
+    """How the solve ended, or how the weights were chosen."""
+    if subject.solved is not None:
+        return subject.solved.status.value.capitalize() + "."
+    return f"Kernel weights of {type(model).__name__}: there is no single problem behind them, and so no gap."
+
+
 def key_numbers(subject: Subject) -> list[tuple[str, str]]:
-    """(figure, what it is) of the four numbers that one asks for first."""
-    result = subject.result
+    """(figure, what it is) of the numbers that one asks for first."""
+    kept = (f"{np.count_nonzero(subject.mean_weights)} of {len(subject.names)}", "kernels kept")
+    if subject.solved is None:
+        return [kept]
+    result = subject.solved
     return [
-        (f"{np.count_nonzero(subject.mean_weights)} of {len(subject.names)}", "kernels kept"),
+        kept,
         (f"{result.gap:.1e}", "certified relative gap"),
         (f"{result.seconds:.2f} s", f"to solve, by {result.solver}"),
         (str(result.n_iter), "iterations"),
@@ -54,7 +64,7 @@ def _figures(model_or_result: Any, subject: Subject, top: int) -> list[tuple[Any
     weights = new_figure(5.2, weights_height(min(top, len(subject.names))))
     plot_weights(model_or_result, weights.subplots(), top, names=subject.names)
     figures = [(weights, "Kernel weights, heaviest first.")]
-    if any(solve.history for solve in subject.solves):
+    if subject.solved is not None and any(solve.history for solve in subject.solves):
         gap = new_figure(5.2, 3.4)
         plot_gap(model_or_result, gap.subplots())
         figures.append((gap, "How far at most the solution is from the optimum, while the solver works."))

@@ -168,3 +168,19 @@ def test_a_fitted_search_over_a_pipeline_is_looked_into(axes, tmp_path):
     assert dict(bars(plot_weights(search, axes))) == weights
     page = write_report(search, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "The model in words" in page and "line" in page
+
+
+@pytest.mark.parametrize("name", ["TwoStageMKL", "LPBetaClassifier"])
+def test_weights_without_a_result_are_drawn_and_reported(name, tmp_path):
+    import polykern
+    from polykern.kernels import RBF
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
+    model = getattr(polykern, name)([("narrow", RBF(gamma=1.0)), ("wide", RBF(gamma=0.1))]).fit(X, y)
+    axes = plot_weights(model)
+    assert {label.get_text() for label in axes.get_yticklabels()} == {"narrow", "wide"}
+    text = write_report(model, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "there is no single problem behind them" in text and "kernels kept" in text
+    with pytest.raises(TypeError, match="no gap to look at"):
+        plot_gap(model)
