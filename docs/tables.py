@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +29,8 @@ def _support() -> str:
         ("`GroupNorm(p)`, 1 < p <= 2", regularizers.GroupNorm(p=1.5)),
         ("`MixedNorm(p, l1)`, 1 < p <= 2", regularizers.MixedNorm(p=1.5)),
         ("`GroupedNorm(groups, q)`, 1/2 < q < 1", regularizers.GroupedNorm([[0], [1]], q=0.75)),
+        ("`MarginSimplex(gamma0)`", regularizers.MarginSimplex()),
+        ("`MarginSimplex(gamma0, q)`, q > 1", regularizers.MarginSimplex(q=2.0)),
         ("`GroupedNorm(groups, q)`, q >= 1", regularizers.GroupedNorm([[0], [1]], q=2.0)),
     )
     return support_table(tuple(solver() for solver in ALL), every_loss, columns)
@@ -221,6 +224,73 @@ def _memory() -> str:
     return _table(["", ""], [[what, str(value)] for what, value in report["results"].items()]) + f"\n\n{report['said']}"
 
 
+def _methods_sets() -> str:
+    """The ten data sets of the comparison of methods."""
+    facts = ("n", "tests", "classes", "views", "kernels", "splits")
+    rows = [[row["set"], *(str(row[what]) for what in facts)] for row in _results("methods")["results"]["sets"]]
+    return _table(["set", "training samples", "test samples", *facts[2:]], rows)
+
+
+def _methods_accuracy() -> str:
+    """Accuracy of every method, its mean rank, and what it adds to its machine on the plain sum."""
+    rows, reasons = _by_set(lambda row: f"{row['accuracy']:.1f} ± {row['deviation']:.1f}")
+    overall = {row["method"]: row for row in _results("methods")["results"]["methods"]}
+    for row in rows:
+        found = overall.get(row[0])
+        row += ["", "", ""] if found is None else [f"{found['mean rank']:.1f}", *_over_plain(found)]
+    header = ["method", *_set_names(), "mean rank", "over the plain sum", "sets better, worse"]
+    said = _results("methods")["said"]
+    return _table(header, rows) + "\n\n" + " ".join([*reasons, f"Test accuracy in percent. {said}"])
+
+
+def _over_plain(found: dict) -> list[str]:
+    if found["plain"] == found["method"]:
+        return ["", ""]
+    gain = f"{found['against plain']:+.1f} ({found['plain']})"
+    return [gain, f"{found['better by a point']}, {found['worse by a point']}"]
+
+
+def _methods_seconds() -> str:
+    """Seconds of the processor of one fit."""
+    rows, _ = _by_set(lambda row: f"{row['CPU seconds']:.2g}")
+    overall = {row["method"]: row for row in _results("methods")["results"]["methods"]}
+    for row in rows:
+        row.append(f"{overall[row[0]][TIMES]:.2g}" if row[0] in overall else "")
+    return _table(["method", *_set_names(), "times the sum's"], rows)
+
+
+def _methods_kept() -> str:
+    """Kernels kept by every method."""
+    rows, _ = _by_set(lambda row: f"{row['kept']:.3g}")
+    overall = {row["method"]: row for row in _results("methods")["results"]["methods"]}
+    for row in rows:
+        row.append(f"{100 * overall[row[0]]['share kept']:.0f}" if row[0] in overall else "")
+    return _table(["method", *_set_names(), "mean share, %"], rows)
+
+
+TIMES = "times the sum's seconds"
+
+
+def _set_names() -> list[str]:
+    return [row["set"] for row in _results("methods")["results"]["sets"]]
+
+
+def _by_set(cell: Callable[[dict], str]) -> tuple[list[list[str]], list[str]]:
+    """A row per method with a cell per data set, "=" where it is another method's, and why some cells are empty."""
+    found = _results("methods")["results"]["rows"]
+    at = {(row["method"], row["set"]): row for row in found}
+    rows, reasons = [], []
+    for method in dict.fromkeys(row["method"] for row in found):
+        cells = [method]
+        for name in _set_names():
+            row = at.get((method, name), {})
+            cells.append("=" if "same" in row else cell(row) if "accuracy" in row else "-")
+            if "why" in row:
+                reasons.append(f"{method} on {name}: {row['why']}")
+        rows.append(cells)
+    return rows, reasons
+
+
 TABLES = {
     "support": _support,
     "auto": _auto,
@@ -231,6 +301,10 @@ TABLES = {
     "path": _path,
     "scaling": _scaling,
     "groups": _groups,
+    "methods_sets": _methods_sets,
+    "methods_accuracy": _methods_accuracy,
+    "methods_seconds": _methods_seconds,
+    "methods_kept": _methods_kept,
     "agreement": _agreement,
     "startup": _startup,
     "memory": _memory,
