@@ -26,9 +26,9 @@ from polykern.estimators._solve import Settings, Start, solve
 from polykern.kernels import Kernel
 from polykern.losses import Loss
 from polykern.parallel import spans
-from polykern.problems.result import MKLResult
-from polykern.regularizers import Regularizer, as_regularizer
-from polykern.solvers import as_solver
+from polykern.problems.result import MKLResult, Status
+from polykern.regularizers import MixedNorm, Regularizer, as_regularizer
+from polykern.solvers import Solver, as_solver
 
 
 class BaseMKL(ManyKernels):
@@ -65,12 +65,12 @@ class BaseMKL(ManyKernels):
         time_limit = (
             None if self.time_limit is None else check_positive("time_limit", self.time_limit, " (seconds) or None")
         )
-        loss = self._resolve_loss()
+        loss, solver, regularizer = self._resolve_loss(), as_solver(self.solver), self._resolve_regularizer()
         return Settings(
             loss=loss,
-            regularizer=self._resolve_regularizer(),
-            solver=as_solver(self.solver),
-            fit_intercept=self._resolve_intercept(loss),
+            regularizer=regularizer,
+            solver=solver,
+            fit_intercept=self._resolve_intercept(loss, solver, regularizer),
             share_weights=bool(getattr(self, "share_weights", True)),
             tol=check_positive("tol", self.tol, ": it is the relative duality gap to stop at"),
             max_iter=check_count("max_iter", self.max_iter, 1),
@@ -79,12 +79,12 @@ class BaseMKL(ManyKernels):
             verbose=check_count("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0),
         )
 
-    def _resolve_intercept(self, loss: Loss) -> bool:
-        """fit_intercept="auto" is True but where all classes are one problem."""
+    def _resolve_intercept(self, loss: Loss, solver: Solver, regularizer: Regularizer) -> bool:
+        """fit_intercept="auto" is True where the papers' problem has a bias."""
         choice = getattr(self, "fit_intercept", True)
         if isinstance(choice, str):
             check_choice("fit_intercept", choice, ("auto",))
-            return not loss.joint
+            return solver.requires.bias and not loss.joint and not isinstance(regularizer, MixedNorm)
         flag = check_flag("fit_intercept", choice, "True, False or 'auto'")
         if flag and loss.joint:
             raise ValueError(
@@ -134,7 +134,7 @@ class BaseMKL(ManyKernels):
         return 1.0
 
     def _warn_unless_converged(self, result: MKLResult) -> None:
-        if result.status.converged:
+        if result.status.converged or result.status is Status.EPOCHS:
             return
         warnings.warn(
             f"{type(self).__name__} {result.status.value} (gap {result.gap:.2e} after {result.n_iter} iterations, "

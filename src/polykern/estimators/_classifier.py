@@ -88,7 +88,8 @@ class MKLClassifier(CombinedKernelMixin, ClassifierMixin, SupervisedMKL):
     time_limit : float or None, default=None
         Seconds at most; the best point so far is kept, with its gap and a warning.
     fit_intercept : bool or "auto", default="auto"
-        Whether the problem has a bias; "auto" is True, except for the joint problem, which has none.
+        Whether the problem has a bias; "auto" is True, except for the joint problem and for Obscure, Pegasos and UFO,
+        which have none in the papers.
     normalize : str or None, default="mean-diagonal"
         How kernels are brought to one scale, fitted on the training samples: "mean-diagonal" (mean of the diagonal 1),
         "trace", "diagonal", "center", "center-diagonal" or None.

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from polykern import MKLClassifier, MKLClassifierCV, mkl_path
 from polykern.kernels import RBF, Linear
 from polykern.losses import Hinge, MulticlassHinge
-from polykern.regularizers import LpBall, MarginSimplex
+from polykern.regularizers import LpBall, MarginSimplex, MixedNorm
 
 KERNELS = [RBF(gamma=0.1), RBF(gamma=1.0), Linear()]
 
@@ -109,3 +109,20 @@ def test_what_does_not_go_together(iris):
         MKLClassifier(KERNELS, loss="multiclass", share_weights=False).fit(X, y)
     with pytest.raises(ValueError, match="InteriorPoint handles losses of single outputs"):
         MKLClassifier(KERNELS, loss="multiclass", solver="InteriorPoint").fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["Obscure", "Pegasos", "UFO"])
+def test_steps_on_single_samples_have_no_bias(iris, solver):
+    X, y = iris
+    model = MKLClassifier(KERNELS, loss="multiclass", regularizer=LpBall(p=1.5), solver=solver)
+    assert model.fit(X, y).score(X, y) > 0.9 and not model.fit_intercept_
+    two = MKLClassifier(KERNELS, regularizer=LpBall(p=1.5), solver=solver).fit(X[:100], y[:100])
+    assert not two.fit_intercept_
+    with pytest.raises(ValueError, match=f"{solver} has no bias, and fit_intercept is True"):
+        two.set_params(fit_intercept=True).fit(X[:100], y[:100])
+
+
+def test_the_mixed_norm_has_no_bias_either(iris):
+    X, y = iris
+    model = MKLClassifier(KERNELS, loss="multiclass", regularizer=MixedNorm(p=1.5, l1=1.0)).fit(X, y)
+    assert model.result_.solver == "UFO" and not model.fit_intercept_ and model.result_.gap <= 1e-3
