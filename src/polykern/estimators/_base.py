@@ -26,7 +26,7 @@ from polykern.estimators._solve import Settings, Start, solve
 from polykern.kernels import Kernel
 from polykern.losses import Loss
 from polykern.parallel import spans
-from polykern.problems.result import MKLResult, Status
+from polykern.problems.result import MKLResult
 from polykern.regularizers import MixedNorm, Regularizer, as_regularizer
 from polykern.solvers import Solver, as_solver
 
@@ -134,7 +134,7 @@ class BaseMKL(ManyKernels):
         return 1.0
 
     def _warn_unless_converged(self, result: MKLResult) -> None:
-        if result.status.converged or result.status is Status.EPOCHS:
+        if result.status.as_asked:
             return
         warnings.warn(
             f"{type(self).__name__} {result.status.value} (gap {result.gap:.2e} after {result.n_iter} iterations, "
