@@ -134,6 +134,13 @@ class BaseMKL(ManyKernels):
         return 1.0
 
     def _warn_unless_converged(self, result: MKLResult) -> None:
+        if not np.any(result.weights) and isinstance(self.regularizer, MixedNorm):
+            warnings.warn(
+                f"all kernel weights of {type(self).__name__} are 0: the price l1={self.regularizer.l1:g} of MixedNorm "
+                "is more than any kernel is worth, and predictions are constant. Take a smaller l1.",
+                UserWarning,
+                stacklevel=users_line(),
+            )
         if result.status.as_asked:
             return
         warnings.warn(

@@ -320,16 +320,28 @@ def _checked_labels(
     labels = one_column(y)
     if len(labels) != n_samples:
         raise ValueError(f"y has {len(labels)} labels and X has {n_samples} samples, expected one label per sample.")
+    _check_none_missing(labels)
     assert_all_finite(labels, input_name="y")
-    _check_labels(labels, otherwise)
-    return labels
-
-
-def _check_labels(labels: np.ndarray, otherwise: str) -> None:
-    missing = np.flatnonzero([label is None for label in labels])
-    if missing.size:
-        raise ValueError(f"y has no label for sample {missing[0]}, expected one for every sample: leave it out.")
     try:
         check_classification_targets(labels)
     except ValueError as error:
         raise ValueError(f"{str(error).rstrip('.')}; {otherwise}.") from error
+    return labels
+
+
+def _check_none_missing(labels: np.ndarray) -> None:
+    if labels.dtype != object:
+        return
+    missing = np.flatnonzero([_is_missing(label) for label in labels])
+    if missing.size:
+        raise ValueError(f"y has no label for sample {missing[0]}, expected one for every sample: leave it out.")
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, and what pandas writes for a missing value: equal to nothing, itself included."""
+    if label is None:
+        return True
+    try:
+        return not bool(label == label)
+    except TypeError:  # pandas.NA has no truth value
+        return True

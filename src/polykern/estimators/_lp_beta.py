@@ -253,7 +253,10 @@ class LPBetaClassifier(ClassifierMixin, ManyKernels):
     def _resolve_loss(self) -> Loss:
         loss = as_loss(self.loss)
         if loss.targets != "signs":
-            raise ValueError(f"loss is {self.loss!r}, which is not a loss for labels; take 'hinge', for example.")
+            raise ValueError(
+                f"loss is {self.loss!r}, and the machines of LPBetaClassifier separate one class from the rest; take "
+                "'hinge', 'squared_hinge', 'smooth_hinge' or 'logistic'."
+            )
         return loss
 
     def _entry_dtype(self, kernels: tuple[Kernel, ...]) -> np.dtype:

@@ -60,13 +60,21 @@ _WITH_PARAMETERS = {
     "learner": "learner=SVC()",
 }
 
+_WITH_THIS_PARAMETER = {
+    ("regularizer", "gamma0"): "regularizer=MarginSimplex(gamma0='50%')",
+    ("regularizer", "q"): "regularizer=GroupedNorm(groups, q=2.0) or MarginSimplex(q=2.0)",
+    ("regularizer", "groups"): "regularizer=GroupedNorm(groups)",
+    ("regularizer", "l1"): "regularizer=MixedNorm(p=1.5, l1=1.0)",
+}
+
 
 def check_has_parameters(name: str, value: Any, parameter: str) -> None:
     """Refuse `name__parameter` where `value`, a word, number or list, has no parameters of its own."""
     if hasattr(value, "set_params"):
         return
     shown = f"a {type(value).__name__}" if isinstance(value, list | tuple | np.ndarray) else repr(value)
-    way_out = f"give {_WITH_PARAMETERS[name]}, or " if name in _WITH_PARAMETERS else ""
+    known = _WITH_THIS_PARAMETER.get((name, parameter), _WITH_PARAMETERS.get(name))
+    way_out = f"give {known}, or " if known else ""
     raise ValueError(f"{name} is {shown}, which has no parameter {parameter!r}: {way_out}vary {name} itself.")
 
 

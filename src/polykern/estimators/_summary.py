@@ -33,9 +33,22 @@ def _facts(model: Any) -> list[str]:
         "support": f"{len(model.support_)} of {model._n_samples_fit} samples",
         "memory": f"{_planned(model.memory_plan_)} (memory_plan_ has the details)",
     }
+    if "largest_margin" in result.details:
+        facts["margin"] = _margin(result.details)
     if hasattr(model, "cv_results_"):
         facts["search"] = _search(model)
     return [f"  {name:<9}{text}" for name, text in facts.items()]
+
+
+def _margin(details: Mapping[str, float]) -> str:
+    """What gamma0 came to, and whether it made a difference."""
+    margin, least = details["margin"], details["gamma0"]
+    span = details["largest_margin"] - details["smallest_margin"]
+    active = "active" if margin - least <= 1e-3 * span else "not active"
+    return (
+        f"{margin:.4g}, gamma0 {least:.4g} is {active} (single kernels from {details['smallest_margin']:.4g}, mixtures "
+        f"up to {details['largest_margin']:.4g})"
+    )
 
 
 def _search(model: Any) -> str:

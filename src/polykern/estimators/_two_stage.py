@@ -54,7 +54,7 @@ class TwoStageMKL(CombinedKernelMixin, ManyKernels):
     normalize : str or None, default="mean-diagonal"
         How kernels are brought to one scale, as in `MKLClassifier`. The default suits machines with a bias, which see
         no difference between kernels and centred kernels; "center-diagonal" is how alignment is usually tried in
-        papers, and "center" is for machines without a bias, such as KernelRidge.
+        papers, and with "center" a machine without a bias, such as KernelRidge, needs its targets centred too.
     memory, n_jobs
         As in `MKLClassifier`; the learner needs room for one dense kernel matrix.
     keep_training_data : bool, default=False

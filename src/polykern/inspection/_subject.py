@@ -26,8 +26,8 @@ class Subject:
         """The result; weights that were chosen beforehand have none."""
         if self.solved is None:
             raise TypeError(
-                "This model has no result_: its kernel weights were chosen first (TwoStageMKL) or mix machines "
-                "(LPBetaClassifier), so there is no gap to look at; plot_weights shows the weights."
+                "There is no gap to look at: the kernel weights of this model were chosen first (TwoStageMKL) or mix "
+                "machines (LPBetaClassifier); plot_weights shows them."
             )
         return self.solved
 

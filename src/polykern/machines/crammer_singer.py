@@ -36,7 +36,8 @@ from polykern.problems.machine import relative_gap
 Array = NDArray[np.float64]
 
 _SETTLED = 0.02  # of what a sample may add to the gap at the tolerance: such rows are passed over
-_PATIENCE = 200  # rounds without a smaller gap or a larger dual value
+_PATIENCE = 200  # rounds in which the gap is to fall by this share, or the dual value to rise by this share of the gap
+_PROGRESS = 0.01
 _COUPLED_CLASSES = 4.0  # about as many outputs of a sample move
 
 
@@ -84,8 +85,10 @@ class _Rounds:
         # At the solution for K the state of the leading directions is L V'a.
         self.state = (self.leading.removed + self.leading.remaining)[:, None] * (self.leading.vectors.T @ coef)
         self._whole: NDArray[Any] | None = None
-        self.n_rounds = self._since_best = 0
+        self.n_rounds = 0
         self._least, self._highest = np.inf, -np.inf
+        self._mark = (0, np.inf, -np.inf)
+        self.stalled = False
         self.refresh()
 
     def improve(self, tol: float) -> None:
@@ -145,11 +148,12 @@ class _Rounds:
         left = float(self.parts.sum())
         self.primal = gain - 0.5 * float(np.vdot(self.coef, self.outputs.T)) + left
         self.gap = left / max(abs(self.primal), 1e-300)
-        dual = self.primal - left
-        improved = self.gap < self._least * (1.0 - 1e-9) or dual > self._highest + 1e-14 * abs(dual)
-        self._least, self._highest = min(self._least, self.gap), max(self._highest, dual)
-        self._since_best = 0 if improved else self._since_best + 1
-        self.stalled = self._since_best > _PATIENCE
+        self._least, self._highest = min(self._least, left), max(self._highest, self.primal - left)
+        rounds, least, highest = self._mark
+        if self.n_rounds - rounds >= _PATIENCE:
+            better = self._least < (1.0 - _PROGRESS) * least
+            self.stalled = not (better or self._highest - highest > _PROGRESS * self._least)
+            self._mark = (self.n_rounds, self._least, self._highest)
 
     def solution(self) -> MachineSolution:
         """What is reached, with its bounds."""

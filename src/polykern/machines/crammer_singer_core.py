@@ -63,14 +63,28 @@ def _threshold(values, size):
 
 @jit
 def _row_step(own, cost, curvature, row, outputs, i, values):
-    """The best row of sample i, the others fixed: C y_j - max(0, v_j - t), in place of `values`."""
-    c = row.size
+    """The best row of sample i, the others fixed: C y_j - shares, in place of `values`.
+
+    The shares max(0, v_j - t) / curvature sum to C. All is multiplied by the curvature, which may be next to nothing:
+    then the problem is linear, and the share of the largest v_j is all of C.
+    """
+    c, best = row.size, own
     for j in range(c):
-        values[j] = (outputs[j, i] + 1.0) / curvature - row[j]
-    values[own] += cost - 1.0 / curvature
-    t = _threshold(values, cost)
+        values[j] = outputs[j, i] + 1.0 - curvature * row[j]
+    values[own] += curvature * cost - 1.0
     for j in range(c):
-        values[j] = -max(0.0, values[j] - t)
+        if values[j] > values[best]:
+            best = j
+    size, total = abs(values[best]), 0.0
+    t = _threshold(values, curvature * cost)
+    for j in range(c):
+        values[j] = max(0.0, values[j] - t)
+        total += values[j]
+    if total <= 1e-12 * size or total == 0.0:
+        values[:] = 0.0
+        values[best] = total = 1.0
+    for j in range(c):
+        values[j] *= -cost / total
     values[own] += cost
 
 
@@ -82,9 +96,9 @@ def sweep(block, labels, costs, coef, outputs, least, backward):
     for place in range(b):
         i = b - 1 - place if backward else place
         own, cost, column = labels[i], costs[i], block[i]
-        if column[i] <= 0.0 or _residual(own, cost, coef[i], outputs, i) <= least:
+        if cost <= 0.0 or _residual(own, cost, coef[i], outputs, i) <= least:
             continue
-        _row_step(own, cost, np.float64(column[i]), coef[i], outputs, i, values)
+        _row_step(own, cost, max(np.float64(column[i]), 0.0), coef[i], outputs, i, values)
         for j in range(c):
             change = values[j] - coef[i, j]
             if change != 0.0:

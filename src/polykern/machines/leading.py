@@ -26,7 +26,8 @@ MOST_DIRECTIONS = 16
 FEW_SAMPLES = 256  # all eigenvectors are as quick as some
 # Eigenvalues are brought to this level, in units of the mean diagonal: what about so many coupled samples add up to.
 LEVEL = 0.3
-ACCURACY = 1e-2  # of the eigenvalues: any subspace is right, a good one is fast
+# Of the eigenvalues; and what is left of the largest at least, so that K' stays positive although V is not exact.
+ACCURACY, LEAST_SHARE = 1e-3, 4e-3
 
 
 class Leading:
@@ -44,12 +45,12 @@ class Leading:
         n = matrix.n_samples
         level = LEVEL * float(matrix.diag().mean()) * max(1.0, sharing)
         values, vectors = np.zeros(0), np.zeros((n, 0))
-        if matrix.dense is not None:
+        if matrix.dense is not None and level > 0.0:
             values, vectors = _largest(matrix.dense)
         kept = values > 2.0 * level
         values, self.vectors = values[kept], np.ascontiguousarray(vectors[:, kept])
-        self.removed = values - level
-        self.remaining = np.full(len(values), level)
+        self.remaining = np.maximum(level, LEAST_SHARE * values)
+        self.removed = values - self.remaining
         self.share = self.removed / values
 
     def reduced(self, block: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
@@ -74,12 +75,12 @@ def _largest(dense: NDArray[Any]) -> tuple[Array, Array]:
     if len(dense) <= FEW_SAMPLES:
         every = np.linalg.eigh(dense.astype(np.float64))
         return every[0][-MOST_DIRECTIONS:], every[1][:, -MOST_DIRECTIONS:]
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+    from scipy.sparse.linalg import ArpackError, eigsh
 
     start = np.random.default_rng(0).random(len(dense)) + 1.0
     try:
         vectors = eigsh(dense, k=MOST_DIRECTIONS, tol=ACCURACY, v0=start.astype(dense.dtype))[1]
-    except ArpackNoConvergence as error:
-        vectors = error.eigenvectors
+    except ArpackError:  # no directions: slower, and right all the same
+        return np.zeros(0), np.zeros((len(dense), 0))
     orthonormal = np.linalg.qr(vectors.astype(np.float64))[0]
     return np.asarray(np.sum(orthonormal * (dense @ orthonormal.astype(dense.dtype)), axis=0)), orthonormal

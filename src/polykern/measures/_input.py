@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -92,12 +92,14 @@ class Given:
 
 
 def given_kernels(K: Any, weights: ArrayLike | None = None) -> Given:
-    """(n, n) matrix, (F, n, n) stack, list of matrices, or bank; with weights, the one kernel that they mix."""
+    """(n, n) matrix, (F, n, n) stack, list or dict of matrices, (name, matrix) pairs, or bank; with weights, the one
+    kernel that they mix.
+    """
     if isinstance(K, KernelBank):
         kernels, single = K, False
     else:
-        single, matrices = _matrices_of(K)
-        checked = Matrices.of(matrices, ["K"] if single else [f"kernel {k}" for k in range(len(matrices))])
+        single, matrices, names = _matrices_of(K)
+        checked = Matrices.of(matrices, names)
         kernels = cast(KernelBank, checked)
     if weights is None:
         return Given(kernels, single)
@@ -124,24 +126,34 @@ def checked_mixture(weights: ArrayLike, n_kernels: int) -> Array:
     return given
 
 
-def _matrices_of(K: Any) -> tuple[bool, list[Any]]:
-    """Whether K is one matrix, and the matrices."""
+def _matrices_of(K: Any) -> tuple[bool, list[Any], list[str]]:
+    """Whether K is one matrix, the matrices, and their names."""
     if isinstance(K, np.ndarray) and K.ndim != 3:
-        return True, [K]
+        return True, [K], ["K"]
     if not isinstance(K, Iterable) or isinstance(K, str | bytes):
         raise TypeError(f"K is {K!r}, expected a square kernel matrix, a list of them, or a KernelBank.")
-    listed = list(K)
-    if listed and all(np.ndim(row) == 1 for row in listed):
-        return True, [np.asarray(listed)]
+    named = isinstance(K, Mapping)
+    listed = list(K.items()) if isinstance(K, Mapping) else list(K)
     if not listed:
         raise ValueError("K is an empty list, expected at least one kernel matrix.")
+    if named or all(_is_named_matrix(item) for item in listed):
+        names = [str(name) for name, _ in listed]
+        listed = [matrix for _, matrix in listed]
+    else:
+        names = [f"kernel {k}" for k in range(len(listed))]
     for k, item in enumerate(listed):
         if isinstance(item, Kernel | str | tuple):
             raise TypeError(
                 f"kernel {k} is {item!r}, which needs data: measures.table(kernels, y, X=X) takes kernels, all other "
                 "measures take matrices or polykern.bank.build_bank(kernels, X)."
             )
-    return False, listed
+    if all(np.ndim(row) == 1 for row in listed):
+        return True, [np.asarray(listed)], ["K"]
+    return False, listed, names
+
+
+def _is_named_matrix(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], np.ndarray)
 
 
 # ---- kernels on data

@@ -148,7 +148,11 @@ def _needs_data(kernels: Any) -> bool:
     if isinstance(kernels, str | Kernel):
         return True
     items = kernels if isinstance(kernels, list | tuple) else []
-    return any(isinstance(item, str | Kernel | tuple) and not np.ndim(item) == 2 for item in items)
+    return any(isinstance(item, str | Kernel) or _is_named_kernel(item) for item in items)
+
+
+def _is_named_kernel(item: Any) -> bool:
+    return isinstance(item, tuple) and any(isinstance(part, str | Kernel) for part in item[1:])
 
 
 def _data(X: Any, what: str) -> Any:

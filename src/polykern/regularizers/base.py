@@ -60,6 +60,10 @@ class Regularizer(BaseEstimator):
         """The point of B nearest to `point`."""
         raise NotImplementedError
 
+    def details(self, weights: Array) -> dict[str, float]:
+        """What a solution says of the weight set beyond its weights, for `MKLResult.details`."""
+        return {}
+
     def start(self, n_kernels: int) -> Array:
         """The uniform point of B."""
         return self.weights(np.ones(n_kernels))

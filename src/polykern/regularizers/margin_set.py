@@ -53,8 +53,9 @@ class MarginSet:
 
     def contains(self, weights: Array) -> bool:
         """The margin is large enough, and so is the norm small enough."""
-        small = self.q == 1.0 or norm_of(weights, self.q) <= 1.0 + INSIDE
-        return small and self.margin.mean(weights) >= self.least - self.slack
+        size = norm_of(weights, self.q)
+        of_size = abs(size - 1.0) <= INSIDE if self.q == 1.0 else size <= 1.0 + INSIDE
+        return of_size and bool(np.all(weights >= 0)) and self.margin.mean(weights) >= self.least - self.slack
 
     def fence(self, weights: Array) -> bool:
         """Add a fence between these weights and B; whether they were outside."""

@@ -162,6 +162,17 @@ class MarginSimplex(Regularizer):
     def project(self, point: ArrayLike) -> Array:
         return self.margin_set.project(np.asarray(point, dtype=np.float64))
 
+    def details(self, weights: Array) -> dict[str, float]:
+        """The margin of the weights, what gamma0 came to, and the range that there is."""
+        inside = self.margin_set
+        lowest = float(min(inside.margin.mean(single) for single in np.eye(len(weights))[~inside.margin.null]))
+        return {
+            "margin": inside.margin.mean(weights),
+            "gamma0": inside.least,
+            "smallest_margin": lowest,
+            "largest_margin": inside.depth,
+        }
+
     def start(self, n_kernels: int) -> Array:
         """The uniform point, or what lies nearest to it on the way to the largest margin."""
         even = np.full(n_kernels, n_kernels ** (-1.0 / self.q))

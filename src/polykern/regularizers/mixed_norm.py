@@ -29,10 +29,12 @@ class MixedNorm(Regularizer):
     Parameters
     ----------
     p : float, default=1.5
-        Norm of the block norms, 1 <= p <= 2. The authors of UFO-MKL have p = 1 / (1 - 1 / (2 ln F)) for F kernels.
+        Norm of the block norms, 1 <= p <= 2; solvers need p > 1. The authors of UFO-MKL have
+        p = 1 / (1 - 1 / (2 ln F)) for F kernels.
     l1 : float, default=1.0
         Price of a block norm, not negative, in the units of Omega + C * sum of losses. The paper divides that by C n:
-        its price is l1 / (C n), and this one is C n times the paper's.
+        its price is l1 / (C n), and this one is C n times the paper's. A kernel is left out where sqrt(a' K_k a) stays
+        below it: at l1 = max_k sqrt(a' K_k a), for the a of constant outputs, the last one goes.
 
     Examples
     --------

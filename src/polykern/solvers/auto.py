@@ -99,7 +99,12 @@ def choose_solver(problem: MKLProblem) -> Solver:
         if rule.takes(problem) and why_not_here(solver, problem) is None:
             return solver
     bias = " and a bias; set fit_intercept to False" if problem.fit_intercept else ""
-    raise ValueError(f"No solver handles {type(problem.loss).__name__} with {problem.regularizer!r}{bias}.")
+    convex = "; p = 1 is not strongly convex, take p from above 1 to 2" if _is_flat(problem) else ""
+    raise ValueError(f"No solver handles {type(problem.loss).__name__} with {problem.regularizer!r}{convex or bias}.")
+
+
+def _is_flat(problem: MKLProblem) -> bool:
+    return problem.regularizer.mixed and getattr(problem.regularizer, "p", 2.0) <= 1.0
 
 
 def as_solver(spec: Any) -> Solver:

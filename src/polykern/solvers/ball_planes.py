@@ -20,7 +20,7 @@ from polykern.solvers.cuts import CuttingPlanes
 
 Array = NDArray[np.float64]
 
-ROUND = 1e-6  # how far outside of the ball a point of the model may lie
+ROUND = 1e-9  # how far outside of the ball a point of the model may lie
 
 
 class BallPlanes(CuttingPlanes):

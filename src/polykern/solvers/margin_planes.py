@@ -13,7 +13,7 @@ from polykern.solvers.cuts import CuttingPlanes, Model
 
 Array = NDArray[np.float64]
 
-_ROUND = 1e-6  # how far outside of the ball a point of the model may lie
+_ROUND = 1e-9  # how far outside of the ball a point of the model may lie
 ROUNDS_IN_BALL = 12  # a ball has no corners: it takes many tangents where the model's minimum is
 
 

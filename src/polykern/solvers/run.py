@@ -336,15 +336,17 @@ class Run:
         self.prove_hint()
         best = self._require_best()
         n_kernel_products, bytes_moved = self.spent()
-        if self.gap <= self.tol:
+        if abs(self.gap) <= self.tol:
             status = Status.CONVERGED
+        elif status is Status.CONVERGED:
+            status = Status.STALLED
         return MKLResult(
             coef=best.coef,
             weights=np.where(self.problem.bank.null, 0.0, best.weights),
             intercept=best.intercept,
             primal=best.primal,
             dual=self.bound,
-            gap=max(self.gap, 0.0),  # float32 sums may put the bounds 1e-7 on the wrong side of each other
+            gap=abs(self.gap),  # rounding may put the bounds on the wrong side of each other; then this is its size
             dual_coef=best.coef if self.bound_coef is None else self.bound_coef,
             status=status,
             n_iter=len(self.history),
@@ -354,6 +356,6 @@ class Run:
             seconds=self.seconds,
             solver=solver,
             history=tuple(self.history),
-            details=self.details,
+            details=self.details | self.problem.regularizer.details(best.weights),
             state=self.state,
         )

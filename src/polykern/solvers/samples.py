@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ class State:
     updates: dict[str, int] = field(default_factory=dict)  # by stage; so are the epochs
     epochs: dict[str, int] = field(default_factory=dict)
     reached: Any = None  # the best bounds when the solve ended
+    problem: bytes = b""  # what problem this is about, see `fingerprint`
 
     @property
     def scale(self) -> float:
@@ -114,7 +116,9 @@ class Samples:
         weights = np.empty(n_kernels)
         steps.weigh(np.zeros(n_kernels), self.norm, weights)
         generator = np.random.default_rng(seed)
-        return State(np.zeros((n, n_outputs)), products, np.zeros(n_kernels), weights, numbers, generator)
+        state = State(np.zeros((n, n_outputs)), products, np.zeros(n_kernels), weights, numbers, generator)
+        state.problem = fingerprint(self.problem)
+        return state
 
     def place(self, state: State, coef: Array) -> None:
         """Go on from these coefficients: products are made anew, from the rows that change where these are few."""
@@ -280,3 +284,11 @@ def _norms(columns: Array, exponent: float) -> Array:
     """|.|_exponent of every column, without overflow."""
     largest = np.maximum(columns.max(axis=0), 1e-300)
     return np.asarray(largest * np.sum((columns / largest) ** exponent, axis=0) ** (1.0 / exponent))
+
+
+def fingerprint(problem: MKLProblem) -> bytes:
+    """Different for different problems: costs, targets, loss, norm, and the kernels' names and diagonals."""
+    diagonals = problem.bank.diag(np.sqrt(np.arange(1.0, problem.bank.n_kernels + 1.0)))
+    parts = (problem.targets, problem.costs, diagonals)
+    words = repr((problem.loss, problem.regularizer, problem.bank.names)).encode()
+    return blake2b(words + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).digest()

@@ -159,7 +159,7 @@ class StochasticSolver(Solver):
         if (
             start.solver == type(self).__name__
             and isinstance(earlier, State)
-            and earlier.products.shape == fresh.products.shape
+            and earlier.problem == fresh.problem
             and earlier.stage < len(walk.stages)
         ):
             state = deepcopy(earlier)

@@ -126,3 +126,38 @@ def test_the_mixed_norm_has_no_bias_either(iris):
     X, y = iris
     model = MKLClassifier(KERNELS, loss="multiclass", regularizer=MixedNorm(p=1.5, l1=1.0)).fit(X, y)
     assert model.result_.solver == "UFO" and not model.fit_intercept_ and model.result_.gap <= 1e-3
+
+
+def test_what_the_margin_came_to_is_in_the_summary(iris):
+    X, y = iris
+    model = MKLClassifier(KERNELS, loss="multiclass", regularizer=MarginSimplex("max"), normalize="center-diagonal")
+    details = model.fit(X, y).result_.details
+    assert details["smallest_margin"] < details["gamma0"] <= details["margin"] + 1e-9
+    assert details["margin"] <= details["largest_margin"] * (1 + 1e-6)
+    assert "is active (single kernels from" in model.summary()
+    free = model.set_params(regularizer__gamma0="0%").fit(X, y)
+    assert "is not active" in free.summary()
+
+
+def test_a_price_that_no_kernel_is_worth_is_a_warning(iris):
+    X, y = iris
+    model = MKLClassifier(KERNELS, loss="multiclass", regularizer=MixedNorm(p=1.5, l1=1e4))
+    with pytest.warns(UserWarning, match="all kernel weights .* are 0"):
+        model.fit(X, y)
+    assert len(set(model.predict(X))) == 1
+
+
+def test_hints_name_the_regularizer_that_has_the_parameter():
+    with pytest.raises(ValueError, match=r"give regularizer=MarginSimplex\(gamma0='50%'\)"):
+        MKLClassifier().set_params(regularizer__gamma0="max")
+    with pytest.raises(ValueError, match="p = 1 is not strongly convex"):
+        MKLClassifier(KERNELS, regularizer=MixedNorm(p=1.0), fit_intercept=False).fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_labels_are_named(missing):
+    with pytest.raises(ValueError, match="y has no label for sample 2"):
+        MKLClassifier(KERNELS).fit(np.eye(4), np.array(["a", "b", missing, "a"], dtype=object))
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="y has no label for sample 2"):
+        MKLClassifier(KERNELS).fit(np.eye(4), pandas.Series(["a", "b", pandas.NA, "a"], dtype="string"))

@@ -343,7 +343,7 @@ def test_machines_that_do_not_get_there_are_counted(monkeypatch: pytest.MonkeyPa
         ({"share_weights": "per-class"}, "share_weights is 'per-class', expected True or False", TypeError),
         ({"fit_intercept": None}, "fit_intercept is None, expected True or False", TypeError),
         ({"tol": 0.0}, "tol is 0.0, expected a finite number above 0: it is the relative duality gap", ValueError),
-        ({"loss": "squared"}, "loss is 'squared', which is not a loss for labels", ValueError),
+        ({"loss": "squared"}, "loss is 'squared', and the machines of LPBetaClassifier", ValueError),
         ({"loss": "hinges"}, "hinges", ValueError),
         ({"kernels": []}, "kernels is an empty list", ValueError),
         ({"normalize": "unit"}, "normalize is 'unit'", ValueError),

@@ -453,3 +453,10 @@ def test_bad_bounds() -> None:
         measures.margin_bound(STACK, THREE, Machine(np.ones((N, 3)), np.ones((3, 3))))
     with refused(rf"model has coefficients of shape \({N}, 1\), expected \({N}, 3\)"):
         measures.margin_bound(STACK, THREE, Machine(np.ones((N, 1)), np.ones(3)))
+
+
+def test_matrices_with_names():
+    first, second = np.eye(4), np.ones((4, 4))
+    for named in ({"unit": first, "ones": second}, [("unit", first), ("ones", second)]):
+        found = measures.table(named, [0, 0, 1, 1], only=["radius"])
+        assert found["kernel"].tolist() == ["unit", "ones", "combination"]

@@ -18,7 +18,7 @@ from polykern.kernels import RBF, Linear
 from polykern.machines import CombinedMatrix, CrammerSinger
 from polykern.problems import MKLProblem, Point
 from polykern.problems.result import Status
-from polykern.solvers import LpAnalytic, Obscure, Pegasos, as_solver
+from polykern.solvers import LpAnalytic, Obscure, Pegasos, as_solver, choose_solver
 
 BLOCK_NORMS = [1.01, 1.1, 1.25, 1.5, 2.0]
 ALL_LOSSES = ["epsilon_insensitive", "hinge", "logistic", "multiclass", "smooth_hinge", "squared", "squared_hinge"]
@@ -366,3 +366,14 @@ def test_a_bias_is_refused_and_so_is_a_sparse_norm():
 def test_it_has_a_name():
     assert isinstance(as_solver("obscure"), Obscure)
     assert not Obscure.requires.exact and LpAnalytic.requires.exact
+
+
+@pytest.mark.parametrize("solver", [Obscure, Pegasos])
+def test_a_state_of_another_problem_is_no_certificate(solver):
+    """Costs a thousand times as high: the bounds of the first solve say nothing of the second."""
+    problem, _ = small_problem("multiclass", regularizers.LpBall(p=1.5), n=40)
+    dear = replace(problem, costs=1e3 * problem.costs)
+    first = solver(epochs=5).solve(problem, max_iter=2)
+    going_on = solver(epochs=5).solve(dear, start=first)
+    exact = choose_solver(dear).solve(dear, tol=1e-6)
+    assert going_on.dual <= exact.primal * (1 + 1e-9) and going_on.primal >= exact.dual * (1 - 1e-9)
