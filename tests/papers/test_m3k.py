@@ -8,6 +8,7 @@ import pytest
 
 from oracles.mkl_cases import small_problem
 from oracles.mkl_cvxpy import factor, optimal_value
+from polykern import MKLRegressor
 from polykern.bank import build_bank
 from polykern.kernels import RBF
 from polykern.losses import Hinge, MulticlassHinge
@@ -164,3 +165,14 @@ def test_the_loss_is_the_one_of_many_classes():
     with pytest.raises(ValueError, match="MCMKL handles losses of all outputs together"):
         MCMKL().solve(problem)
     assert isinstance(small_problem("multiclass", Simplex())[0].loss, MulticlassHinge)
+
+
+def test_the_margin_is_about_classes():
+    with pytest.raises(ValueError, match="MarginSimplex is about classes, and Squared has none"):
+        MKLRegressor([RBF()], regularizer=MarginSimplex("0%"), loss="squared").fit(np.eye(4), [1.0, -1.0, 1.0, -1.0])
+
+
+def test_weights_of_another_size_are_no_upper_bound():
+    problem, _ = problem_for("40%")
+    inside = problem.regularizer.margin_set
+    assert inside.contains(problem.regularizer.start(6)) and not inside.contains(10 * problem.regularizer.start(6))

@@ -67,7 +67,7 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
     p = getattr(regularizer, "weight_norm", None)
     if p is None:
         if regularizer.cut and solver.requires.most_cut_norm:
-            return _why_not_cut(solver, regularizer) or _why_not_loss(solver, loss)
+            return _why_not_cut(solver, loss, regularizer) or _why_not_loss(solver, loss)
         if regularizer.mixed and solver.requires.mixed:
             if getattr(regularizer, "p", 2.0) <= 1.0:
                 return f"{name} handles MixedNorm with p > 1; this one has p = 1, which is not strongly convex."
@@ -82,7 +82,9 @@ def why_not(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | Non
     return _why_not_loss(solver, loss)
 
 
-def _why_not_cut(solver: Declares, regularizer: Regularizer) -> str | None:
+def _why_not_cut(solver: Declares, loss: Loss, regularizer: Regularizer) -> str | None:
+    if loss.targets not in ("signs", "classes"):
+        return f"{type(regularizer).__name__} is about classes, and {type(loss).__name__} has none."
     q, most = float(getattr(regularizer, "q", 1.0)), solver.requires.most_cut_norm
     if q <= most:
         return None

@@ -187,7 +187,7 @@ def largest_on_sphere(cut: Cut, q: float, start: Array, tol: float) -> tuple[Arr
         mix = _lowest_bound(np.array(slopes), q, np.append(mix, mix.mean() if mix.size else 1.0))
         mixed = np.maximum(mix @ np.array(slopes), 0.0)
         bound = min(bound, norm_of(mixed, dual_exponent(q)))
-        point = _attained(mixed, q)
+        point = attained(mixed, q)
     return weights, bound
 
 
@@ -206,7 +206,7 @@ def _lowest_bound(slopes: Array, q: float, start: Array) -> Array:
     def objective(mix: Array) -> tuple[float, Array]:
         mixed = np.maximum(mix @ scaled, 0.0)
         size = norm_of(mixed, dual)
-        return 0.5 * size**2 - float(mix.sum()), size * (scaled @ _attained(mixed, q)) - 1.0
+        return 0.5 * size**2 - float(mix.sum()), size * (scaled @ attained(mixed, q)) - 1.0
 
     options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-16, "gtol": 1e-12, "maxcor": 30}
     bounds = [(0.0, None)] * len(slopes)
@@ -215,7 +215,7 @@ def _lowest_bound(slopes: Array, q: float, start: Array) -> Array:
     return np.asarray(found.x / found.x.sum())
 
 
-def _attained(mixed: Array, q: float) -> Array:
+def attained(mixed: Array, q: float) -> Array:
     """The b of |b|_q = 1 with the largest  mixed . b, for mixed >= 0."""
     powers = (mixed / max(float(mixed.max()), 1e-300)) ** (1.0 / (q - 1.0))
     return np.asarray(powers / max(norm_of(powers, q), 1e-300))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polykern.regularizers.kernel_margin import KernelMargin
 from polykern.regularizers.least_distance import nearest_point
+from polykern.regularizers.margin_range import attained
 from polykern.regularizers.power import dual_exponent, norm_of
 from polykern.regularizers.simplices import Domain, Orthant, Simplices
 
@@ -112,13 +113,13 @@ class MarginSet:
 
         def bound(shares: Array) -> tuple[float, Array]:
             mixed = np.maximum(gains / scale + shares @ slopes, 0.0)
-            point = _attained(mixed, self.q)
+            point = attained(mixed, self.q)
             return norm_of(mixed, dual) - self.least * float(shares.sum()), slopes @ point - self.least
 
         start = np.zeros(len(slopes))
         options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-16, "gtol": 1e-12}
         found = minimize(bound, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=options)
-        return scale * float(found.fun), _attained(np.maximum(gains / scale + found.x @ slopes, 0.0), self.q)
+        return scale * float(found.fun), attained(np.maximum(gains / scale + found.x @ slopes, 0.0), self.q)
 
     def project(self, point: Array) -> Array:
         """The point of B nearest to `point`, found between the fences."""
@@ -137,9 +138,3 @@ class MarginSet:
     def tangent(self, point: Array) -> Array:
         """(F,) t with t . b <= 1 for all b of norm at most 1, q > 1; t . point is the norm of the point."""
         return np.asarray((point / max(norm_of(point, self.q), 1e-300)) ** (self.q - 1.0))
-
-
-def _attained(mixed: Array, q: float) -> Array:
-    """The b of |b|_q = 1 with the largest  mixed . b, for mixed >= 0."""
-    powers = (mixed / max(float(mixed.max()), 1e-300)) ** (1.0 / (q - 1.0))
-    return np.asarray(powers / max(norm_of(powers, q), 1e-300))

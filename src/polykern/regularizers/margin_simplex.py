@@ -13,7 +13,7 @@ from polykern.regularizers.base import Array, Regularizer
 from polykern.regularizers.kernel_margin import KernelMargin
 from polykern.regularizers.lp_ball import LpBall
 from polykern.regularizers.margin_range import MarginRange, cut_of, largest_on_sphere, margin_range
-from polykern.regularizers.margin_set import MarginSet
+from polykern.regularizers.margin_set import INSIDE, MarginSet
 from polykern.regularizers.simplex import Simplex
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class MarginSimplex(Regularizer):
     gamma0 : float, str or None, default="max"
         The smallest margin; or a share of the way from the smallest margin of a single kernel to the largest of any
         mixture, "50%"; or "max", which is "100%"; or None for no such condition, which is MC-MKL. Weights for "max" are
-        within 1e-4 of that range of the largest margin.
+        within 1e-4 of that range of the largest margin, and so are those for numbers nearer to it.
     q : float, default=1.0
         Norm of the weights: 1 keeps few kernels, q > 1 confines the q-norm in place of the sum.
 
@@ -86,7 +86,7 @@ class MarginSimplex(Regularizer):
         nearly = highest - NEARLY * max(span, NEARLY * abs(highest))
         share = _share(self.gamma0)
         wanted = float(self.gamma0) if share is None else found.lowest + share * span
-        if wanted > highest + NEARLY * span:
+        if wanted > highest + INSIDE * abs(highest):
             raise ValueError(
                 f"gamma0 of MarginSimplex is {self.gamma0!r}, and no mixture of these kernels has a margin above "
                 f"{highest:.6g} (single kernels reach down to {found.lowest:.6g}); give a number up to that, a share "

@@ -99,6 +99,8 @@ def choose_solver(problem: MKLProblem) -> Solver:
         if rule.takes(problem) and why_not_here(solver, problem) is None:
             return solver
     bias = " and a bias; set fit_intercept to False" if problem.fit_intercept else ""
+    if problem.regularizer.cut:
+        raise ValueError(why_not_here(Level(), problem))
     convex = "; p = 1 is not strongly convex, take p from above 1 to 2" if _is_flat(problem) else ""
     raise ValueError(f"No solver handles {type(problem.loss).__name__} with {problem.regularizer!r}{convex or bias}.")
 

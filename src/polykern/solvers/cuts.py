@@ -129,8 +129,9 @@ class CuttingPlanes:
         """Forget the other planes."""
         gone = np.flatnonzero(~kept)
         if gone.size:
-            self._lp.deleteRows(gone.size, np.array(self._rows, dtype=np.int32)[gone])
-            self._rows = (self._rows[0] + np.arange(int(np.count_nonzero(kept)))).tolist()
+            rows = np.array(self._rows, dtype=np.int32)
+            self._lp.deleteRows(gone.size, rows[gone])
+            self._rows = (rows[kept] - np.searchsorted(rows[gone], rows[kept])).tolist()
             # New lists: a bound that was suggested may still ask for planes of the old ones.
             self._evaluations = [self._evaluations[t] for t in np.flatnonzero(kept)]
             self._slopes = [self._slopes[t] for t in np.flatnonzero(kept)]
