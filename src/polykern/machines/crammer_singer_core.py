@@ -62,15 +62,15 @@ def _threshold(values, size):
 
 
 @jit
-def _row_step(own, cost, curvature, row, outputs, i, values):
-    """The best row of sample i, the others fixed: C y_j - shares, in place of `values`.
+def best_row(own, cost, curvature, row, values):
+    """The best row of one sample, the others fixed, from its outputs, in their place: C y_j - shares.
 
     The shares max(0, v_j - t) / curvature sum to C. All is multiplied by the curvature, which may be next to nothing:
     then the problem is linear, and the share of the largest v_j is all of C.
     """
     c, best = row.size, own
     for j in range(c):
-        values[j] = outputs[j, i] + 1.0 - curvature * row[j]
+        values[j] += 1.0 - curvature * row[j]
     values[own] += curvature * cost - 1.0
     for j in range(c):
         if values[j] > values[best]:
@@ -98,7 +98,8 @@ def sweep(block, labels, costs, coef, outputs, least, backward):
         own, cost, column = labels[i], costs[i], block[i]
         if cost <= 0.0 or _residual(own, cost, coef[i], outputs, i) <= least:
             continue
-        _row_step(own, cost, max(np.float64(column[i]), 0.0), coef[i], outputs, i, values)
+        values[:] = outputs[:, i]
+        best_row(own, cost, max(np.float64(column[i]), 0.0), coef[i], values)
         for j in range(c):
             change = values[j] - coef[i, j]
             if change != 0.0:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polykern._jit import array_at, jit
+from polykern.machines.crammer_singer_core import best_row as best_row_of_classes
 
 Array = NDArray[np.float64]
 
@@ -273,24 +274,6 @@ def _implicit(model, sample, take, step):
 
 
 @jit
-def _threshold(values, size):
-    """t with sum_j max(0, values_j - t) = size, by Newton's method from below, which ends at the root exactly."""
-    total = 0.0
-    for j in range(values.size):
-        total += values[j]
-    t, count = (total - size) / values.size, values.size
-    while True:
-        above, inside = 0.0, 0
-        for j in range(values.size):
-            if values[j] > t:
-                above += values[j]
-                inside += 1
-        if inside == 0 or inside == count:
-            return t
-        t, count = max((above - size) / inside, t), inside
-
-
-@jit
 def _logistic_coef(loss, margin, coef, cost, curvature):
     """alpha = C share(z) with z = margin + curvature (alpha - coef): Newton's method in a bracket of z."""
     low, high = margin - curvature * coef, margin + curvature * (cost - coef)
@@ -316,12 +299,8 @@ def _logistic_coef(loss, margin, coef, cost, curvature):
 def best_row(loss, coef, outputs, targets, costs, curvature, out):
     """The coefficients of one sample that maximise the dual where it curves by `curvature` in each of them."""
     if loss[0] == MULTICLASS:
-        cost = costs[0]
-        for t in range(coef.size):
-            out[t] = (outputs[t] + 1.0 - targets[t]) / curvature - coef[t] + cost * targets[t]
-        level = _threshold(out, cost)
-        for t in range(coef.size):
-            out[t] = cost * targets[t] - max(0.0, out[t] - level)
+        out[:] = outputs
+        best_row_of_classes(np.argmax(targets), costs[0], curvature, coef, out)
         return
     for t in range(coef.size):
         a, f, y, cost = coef[t], outputs[t], targets[t], costs[t]
