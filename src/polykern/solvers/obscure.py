@@ -27,8 +27,10 @@ Where this differs from the paper's text, and why (measured on digits, 12 kernel
 - What the online stage leaves does not depend on C. It is made as long as is best for this C, which lowers the
   objective from 0.042 to 0.022 (digits, 20 epochs) and 0.042 to 0.032 (letter, 5 epochs), and R with it. R^2 is twice
   the objective over lambda at that point: an upper bound of |w*|^2 all the same.
-- The stochastic stage goes on with the online stage's step, eta, where the text begins with s = 0: the first steps are
-  then twenty times as long, and the objective rises from 0.022 to 0.14 before it falls (digits).
+- The stochastic stage goes on with the online stage's step, as much longer as the function was made, where the text
+  begins with s = 0: the first steps are then twenty times as long, and the objective rises from 0.022 to 0.14 before it
+  falls (digits). A step of eta is too short where q is large, so it counts as if q were 6 at most. Ten epochs later the
+  objective is lower in 23 of 24 cases: digits and 1,500 of letter, C = 1, 10, 1,000, r = 1.01, 1.05, 1.25, 2.
 - The squared losses have no bounded slope; their steps take the slope where they end, so that none overshoots.
 - The solution is the best point seen at the end of an epoch, as long as is best. Averages of points were no better.
 """
@@ -45,6 +47,9 @@ from polykern.solvers.samples import Samples, State
 from polykern.solvers.stochastic import DualStage, Stage, StochasticSolver, SubgradientStage, Walk
 
 STAGES = ("both", "online", "batch")
+# The stochastic stage begins with the step of the online stage where q is up to this, with a longer one where q is more.
+FIRST_STEP = 6.0
+SHORTEST = 1e-6  # length of an online function whose steps are gone on with
 
 
 class Online(SubgradientStage):
@@ -67,9 +72,10 @@ class Online(SubgradientStage):
 
     def leave(self, samples: Samples, state: State) -> None:
         point, outputs = samples.point(state)
-        state.multiply(samples.best_primal_length(point.weights, state.forms, outputs))
+        length = samples.best_primal_length(point.weights, state.forms, outputs)
+        state.multiply(length)
         state.radius = radius(samples, state)
-        state.restart_steps(proximal=samples.norm[0] / self.eta)
+        state.restart_steps(proximal=min(samples.norm[0], FIRST_STEP) / (self.eta * max(length, SHORTEST)))
 
 
 class Stochastic(SubgradientStage):
