@@ -16,8 +16,7 @@ Every view has RBF kernels of a few widths, given as multiples of 1 / (mean squa
 and a linear one. Columns have mean 0 and variance 1 on the training part. The histograms of flowers17 have sum 1
 instead, and the chi2 distance in the place of the squared one.
 
-Splits are seeded and stratified, but for flowers17, which comes with three: of two the `train` and `test` parts are
-taken.
+Splits are seeded and stratified, but for flowers17, which comes with three: its `train` and `test` parts are taken.
 """
 
 from __future__ import annotations
@@ -151,14 +150,14 @@ def tcga() -> DataSet:
 
 def leaves() -> DataSet:
     """A hundred species, four leaves of each for training."""
-    return _several("leaves100", 2, 400, 1000)
+    return _several("leaves100", 3, 400, 1000)
 
 
 def flowers17() -> DataSet:
-    """17 flowers, 40 training and 20 test images of each, the first two splits of the data set."""
+    """17 flowers, 40 training and 20 test images of each, the splits of the data set."""
     data = load("flowers17_features")
     histograms = ("colour", "shape", "texture", "hsv", "siftint", "siftbdy")
-    splits = list(zip(data["train"][:2], data["test"][:2], strict=True))
+    splits = list(zip(data["train"], data["test"], strict=True))
     views = {view: data[view] for view in (*histograms, "hog")}
     return DataSet(views, data["y"], splits, histograms=frozenset(histograms))
 
