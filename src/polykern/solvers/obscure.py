@@ -47,7 +47,7 @@ from polykern.solvers.samples import Samples, State
 from polykern.solvers.stochastic import DualStage, Stage, StochasticSolver, SubgradientStage, Walk
 
 STAGES = ("both", "online", "batch")
-# The stochastic stage begins with the step of the online stage where q is up to this, with a longer one where q is more.
+# The stochastic stage begins with the online stage's step where q is up to this, with a longer one where q is more.
 FIRST_STEP = 6.0
 SHORTEST = 1e-6  # length of an online function whose steps are gone on with
 
